@@ -1,0 +1,185 @@
+"""Terms as 64-bit ids, so that joins, filters and the exchange work on numbers.
+
+    0                       unbound
+    01hh…h                  a hashed term: 62 bits of the hash of its N-Triples text
+    00tt ttss sssm…m        an inline value: 4 bits tag, 58 bits payload
+
+Ids depend on the term alone: every process computes the same id, with no dictionary to
+agree on. Inline values keep the exact lexical form (`12.30` stays `12.30`), and their
+number can be read from the bits. The text of hashed terms travels beside the ids in a
+`TermTable`, which stops the run if two different terms ever share an id.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numba import njit
+
+from penstock.terms import BlankNode, Literal, NamedNode, Term
+from penstock.timeline import SECOND, format_instant, parse_instant
+
+UNBOUND = 0
+HASHED = 1 << 62
+_HASH_MASK = HASHED - 1
+
+TAG_SHIFT = 58
+PAYLOAD_MASK = (1 << TAG_SHIFT) - 1
+INTEGER, DECIMAL, DOUBLE, FLOAT, DATETIME, BOOLEAN = 1, 2, 3, 4, 5, 6
+
+# Payload of a number: sign, 5 bits of scale (digits after the point), 52 bits of mantissa.
+SIGN_BIT = 1 << 57
+SCALE_SHIFT = 52
+MANTISSA_MASK = (1 << SCALE_SHIFT) - 1
+MAX_SCALE = 15
+# Payload of a dateTime in UTC: 3 bits for the digits of its fraction, 55 bits of µs since 1970 + bias.
+FRACTION_SHIFT = 55
+DATETIME_BIAS = 1 << 54
+
+XSD_BASE = "http://www.w3.org/2001/XMLSchema#"
+TAG_OF_DATATYPE = {
+    XSD_BASE + "integer": INTEGER,
+    XSD_BASE + "decimal": DECIMAL,
+    XSD_BASE + "double": DOUBLE,
+    XSD_BASE + "float": FLOAT,
+    XSD_BASE + "dateTime": DATETIME,
+    XSD_BASE + "boolean": BOOLEAN,
+}
+DATATYPE_OF_TAG = {tag: NamedNode(iri) for iri, tag in TAG_OF_DATATYPE.items()}
+
+_NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?", re.ASCII)
+_UTC = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?Z", re.ASCII)
+_POWERS = 10.0 ** np.arange(MAX_SCALE + 1)
+
+
+@njit(cache=True, inline="never")
+def hash_bytes(buffer: np.ndarray, begin: int, end: int) -> int:
+    """MurmurHash64A of a slice of a uint8 array, folded to a hashed id."""
+    multiplier = np.uint64(0xC6A4A7935BD1E995)
+    shift = np.uint64(47)
+    length = end - begin
+    state = np.uint64(0x9747B28C8F1BBCDC) ^ (np.uint64(length) * multiplier)
+    at = begin
+    while at + 8 <= end:
+        word = np.uint64(0)
+        for i in range(8):
+            word |= np.uint64(buffer[at + i]) << np.uint64(8 * i)
+        word *= multiplier
+        word ^= word >> shift
+        word *= multiplier
+        state ^= word
+        state *= multiplier
+        at += 8
+    if at < end:
+        word = np.uint64(0)
+        for i in range(end - at):
+            word |= np.uint64(buffer[at + i]) << np.uint64(8 * i)
+        state ^= word
+        state *= multiplier
+    state ^= state >> shift
+    state *= multiplier
+    state ^= state >> shift
+    return np.int64((state & np.uint64(0x3FFFFFFFFFFFFFFF)) | np.uint64(0x4000000000000000))
+
+
+def term_text(term: Term) -> bytes:
+    """The canonical N-Triples text of a term: what hashed ids are the hash of."""
+    return str(term).encode()
+
+
+def hash_text(text: bytes) -> int:
+    return int(hash_bytes(np.frombuffer(text, np.uint8), 0, len(text)))
+
+
+def inline_id(lexical: str, tag: int) -> int:
+    """The inline id of a literal, or 0 if its lexical form has none."""
+    if tag <= FLOAT:
+        match = _NUMBER.fullmatch(lexical)
+        if match is None:
+            return 0
+        sign, whole, fraction = match.groups()
+        scale = len(fraction) if fraction else 0
+        if (tag == INTEGER and fraction) or (tag == DECIMAL and not fraction) or scale > MAX_SCALE:
+            return 0
+        mantissa = int(whole + (fraction or ""))
+        if mantissa > MANTISSA_MASK:
+            return 0
+        return (tag << TAG_SHIFT) | (SIGN_BIT if sign else 0) | (scale << SCALE_SHIFT) | mantissa
+    if tag == BOOLEAN:
+        return {"true": (tag << TAG_SHIFT) | 1, "false": tag << TAG_SHIFT}.get(lexical, 0)
+    match = _UTC.fullmatch(lexical)
+    if match is None:
+        return 0
+    try:
+        micros = parse_instant(lexical)
+    except Exception:
+        return 0
+    if abs(micros) >= DATETIME_BIAS or not lexical.startswith(format_instant(micros)[:19]):
+        return 0  # far away, or 24:00:00, which is another lexical form of the same instant
+    digits = len(match[2] or "")
+    return (tag << TAG_SHIFT) | (digits << FRACTION_SHIFT) | (micros + DATETIME_BIAS)
+
+
+def id_of(term: Term) -> int:
+    """The id of a term. Its text must reach a `TermTable` if the id is hashed."""
+    if isinstance(term, Literal) and not term.language:
+        tag = TAG_OF_DATATYPE.get(term.datatype.value)
+        if tag is not None:
+            inline = inline_id(term.value, tag)
+            if inline:
+                return inline
+    return hash_text(term_text(term))
+
+
+def inline_lexical(id_: int) -> tuple[str, int]:
+    """The lexical form and tag of an inline id."""
+    tag = id_ >> TAG_SHIFT
+    payload = id_ & PAYLOAD_MASK
+    if tag == BOOLEAN:
+        return ("true" if payload else "false"), tag
+    if tag == DATETIME:
+        digits = payload >> FRACTION_SHIFT
+        micros = (payload & ((1 << FRACTION_SHIFT) - 1)) - DATETIME_BIAS
+        text = format_instant(micros)[:19]
+        return (f"{text}.{micros % SECOND:06d}"[: 20 + digits] if digits else text) + "Z", tag
+    scale = (payload >> SCALE_SHIFT) & 31
+    digits = str(payload & MANTISSA_MASK)
+    if scale:
+        digits = digits.rjust(scale + 1, "0")
+        digits = f"{digits[:-scale]}.{digits[-scale:]}"
+    return ("-" if payload & SIGN_BIT else "") + digits, tag
+
+
+def inline_term(id_: int) -> Literal:
+    lexical, tag = inline_lexical(id_)
+    return Literal(lexical, datatype=DATATYPE_OF_TAG[tag])
+
+
+def tags(ids: np.ndarray) -> np.ndarray:
+    """The tag of each id: 0 for unbound, 1…6 for inline values, 16 and more for hashed terms."""
+    return ids >> TAG_SHIFT
+
+
+def numbers(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The float64 nearest to each inline number, and where there is one (NaN elsewhere)."""
+    tag = ids >> TAG_SHIFT
+    numeric = (tag >= INTEGER) & (tag <= FLOAT)
+    value = (ids & MANTISSA_MASK).astype(np.float64)
+    value /= _POWERS[np.where(numeric, (ids >> SCALE_SHIFT) & 15, 0)]
+    np.negative(value, out=value, where=(ids & SIGN_BIT) != 0)
+    value[~numeric] = np.nan
+    return value, numeric
+
+
+def parse_term(text: bytes) -> Term:
+    """The term of a canonical N-Triples text."""
+    first = text[:1]
+    if first == b"<":
+        return NamedNode(text[1:-1].decode())
+    if first == b"_":
+        return BlankNode(text[2:].decode())
+    from pyoxigraph import RdfFormat, parse
+
+    triple = next(iter(parse(b"<x:> <x:> " + text + b" .", RdfFormat.N_TRIPLES)))
+    return triple.object

@@ -1,0 +1,71 @@
+"""RDF terms and the vocabularies Penstock knows.
+
+Terms are pyoxigraph's: `NamedNode`, `BlankNode`, `Literal`. A variable of a query is a
+`Variable`. Everything that crosses the public interface also accepts rdflib's terms.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple, Variable
+
+Term = NamedNode | BlankNode | Literal
+
+__all__ = ["BlankNode", "Literal", "NamedNode", "Term", "Triple", "Variable", "XSD", "RDF", "PROV"]
+
+
+class Vocabulary:
+    """A namespace: `XSD.integer` is the NamedNode, `XSD["int"]` too."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+
+    def __getattr__(self, name: str) -> NamedNode:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        node = NamedNode(self.base + name)
+        setattr(self, name, node)
+        return node
+
+    def __getitem__(self, name: str) -> NamedNode:
+        return getattr(self, name)
+
+
+XSD = Vocabulary("http://www.w3.org/2001/XMLSchema#")
+RDF = Vocabulary("http://www.w3.org/1999/02/22-rdf-syntax-ns#")
+PROV = Vocabulary("http://www.w3.org/ns/prov#")
+
+
+def from_rdflib(term: Any) -> Term:
+    """An rdflib term (or one of ours, unchanged) as ours."""
+    if isinstance(term, (NamedNode, BlankNode, Literal)):
+        return term
+    kind = type(term).__name__
+    if kind == "URIRef":
+        return NamedNode(str(term))
+    if kind == "BNode":
+        return BlankNode(str(term))
+    if kind == "Literal":
+        if term.language:
+            return Literal(str(term), language=term.language)
+        if term.datatype is not None:
+            return Literal(str(term), datatype=NamedNode(str(term.datatype)))
+        return Literal(str(term))
+    raise TypeError(f"{term!r} is not an RDF term")
+
+
+def to_rdflib(term: Term) -> Any:
+    """One of our terms as rdflib's (rdflib must be installed)."""
+    import rdflib
+
+    if isinstance(term, NamedNode):
+        return rdflib.URIRef(term.value)
+    if isinstance(term, BlankNode):
+        return rdflib.BNode(term.value)
+    if term.language:
+        return rdflib.Literal(term.value, lang=term.language)
+    datatype = term.datatype.value
+    return rdflib.Literal(
+        term.value, datatype=None if datatype == XSD.string.value else rdflib.URIRef(datatype)
+    )

@@ -1,0 +1,115 @@
+"""Instants, intervals and watermarks.
+
+An instant is an int64 count of microseconds since 1970-01-01T00:00:00Z. An interval is
+two instants, closed on both ends. *Timeless* is the interval of static knowledge: it is
+written so that it is the neutral element of the hull (min of starts, max of ends).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+from penstock.errors import InputError
+
+FOREVER = 2**63 - 1
+"""Later than every instant: the watermark of a stream that has ended."""
+NEVER = -(2**63)
+"""Earlier than every instant: the watermark before anything was seen."""
+
+TIMELESS_START = FOREVER
+TIMELESS_END = NEVER
+
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_INSTANT = re.compile(
+    r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)"
+)
+_DURATION = re.compile(
+    r"(-)?P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
+)
+_SHORT_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)")
+_SHORT_UNITS = {"ms": 1000, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY}
+
+
+def is_timeless(start: int, end: int) -> bool:
+    return start > end
+
+
+def parse_instant(text: str) -> int:
+    """An xsd:dateTime with a time zone as microseconds; finer digits are cut off."""
+    match = _INSTANT.fullmatch(text.strip())
+    if match is None:
+        raise InputError(
+            f"{text!r} is not an instant",
+            hint="write it as 2026-01-31T12:00:00.000Z; the time zone is required",
+        )
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    midnight = hour == "24" and minute == "00" and second == "00"
+    try:
+        moment = datetime(
+            int(year), int(month), int(day), 0 if midnight else int(hour), int(minute), int(second),
+            tzinfo=timezone.utc,
+        )
+    except ValueError as problem:
+        raise InputError(f"{text!r} is not an instant: {problem}") from None
+    micros = (moment - _EPOCH) // timedelta(microseconds=1)
+    if midnight:
+        micros += DAY
+    if fraction:
+        micros += int((fraction[1:] + "000000")[:6])
+    if zone != "Z":
+        sign = -1 if zone[0] == "+" else 1
+        micros += sign * (int(zone[1:3]) * HOUR + int(zone[4:6]) * MINUTE)
+    return micros
+
+
+def format_instant(instant: int) -> str:
+    """UTC with milliseconds; with microseconds where there are any."""
+    seconds, micros = divmod(int(instant), SECOND)
+    moment = _EPOCH + timedelta(seconds=seconds)
+    digits = f"{micros // 1000:03d}" if micros % 1000 == 0 else f"{micros:06d}"
+    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}.{digits}Z"
+
+
+def parse_duration(text: str) -> int:
+    """A length of time in microseconds: `PT5M`, `P10D`, or short as `5m`, `30s`, `250ms`."""
+    text = text.strip()
+    short = _SHORT_DURATION.fullmatch(text)
+    if short:
+        return int(Decimal(short[1]) * _SHORT_UNITS[short[2]])
+    match = _DURATION.fullmatch(text)
+    if match is None or not any(match.groups()[1:]) or text.endswith("T"):
+        raise InputError(f"{text!r} is not a duration", hint="write it as PT5M, P10D, 30s or 5m")
+    sign, years, months, days, hours, minutes, seconds = match.groups()
+    if years or months:
+        raise InputError(
+            f"the duration {text!r} has years or months, which have no fixed length",
+            hint="say it in days, hours, minutes and seconds",
+        )
+    total = int(days or 0) * DAY + int(hours or 0) * HOUR + int(minutes or 0) * MINUTE
+    total += int(Decimal(seconds or 0) * SECOND)
+    return -total if sign else total
+
+
+def format_duration(micros: int) -> str:
+    """The canonical xsd:dayTimeDuration of a length in microseconds."""
+    sign, micros = ("-", -micros) if micros < 0 else ("", micros)
+    days, rest = divmod(micros, DAY)
+    hours, rest = divmod(rest, HOUR)
+    minutes, rest = divmod(rest, MINUTE)
+    seconds, fraction = divmod(rest, SECOND)
+    out = f"{sign}P" + (f"{days}D" if days else "")
+    clock = (f"{hours}H" if hours else "") + (f"{minutes}M" if minutes else "")
+    if fraction:
+        clock += f"{seconds}.{fraction:06d}".rstrip("0") + "S"
+    elif seconds:
+        clock += f"{seconds}S"
+    if clock:
+        out += "T" + clock
+    return out if out[-1] != "P" else "PT0S"
