@@ -1,0 +1,109 @@
+"""The shape of the code: which package may know which, and how large a file may be."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "penstock"
+LARGEST_FILE = 600
+EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "stuff"}
+
+BASE = {"errors", "timeline", "terms"}
+DATA = BASE | {"columns", "decode"}
+ENGINE = DATA | {"algebra", "functions", "plan"}
+RUNTIME = ENGINE | {"engine", "sources", "sinks"}
+PIPELINE = RUNTIME | {"languages", "runtime"}
+
+# What each part may import; a part may always import itself. A new part must be placed here.
+MAY_IMPORT = {
+    "errors": set(),
+    "timeline": {"errors"},
+    "terms": {"errors", "timeline"},
+    "algebra": BASE,
+    "languages": BASE | {"algebra"},
+    "functions": BASE,
+    "columns": BASE,
+    "decode": BASE | {"columns"},
+    "plan": BASE | {"algebra", "functions", "columns"},
+    "engine": ENGINE,
+    "sources": DATA,
+    "sinks": BASE | {"algebra", "columns"},
+    "runtime": RUNTIME,
+    "pipeline": PIPELINE,
+    "api": PIPELINE | {"pipeline"},
+    "scenarios": BASE,
+    "bench": PIPELINE | {"pipeline", "api", "scenarios"},
+    "cli": PIPELINE | {"pipeline", "api", "scenarios", "bench"},
+    "__init__": BASE | {"api"},
+    "__main__": {"cli"},
+}
+MAY_IMPORT_PYSPARK = {"runtime", "sources", "sinks"}
+
+FILES = sorted(path for path in SOURCE.rglob("*.py"))
+IDS = [str(path.relative_to(SOURCE)) for path in FILES]
+
+
+def part_of(path: Path) -> str:
+    """The top-level package or module a file belongs to."""
+    first = path.relative_to(SOURCE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported_modules(path: Path) -> list[str]:
+    """The absolute name of every module a file imports, wherever in the file it does so."""
+    package = ("penstock", *path.relative_to(SOURCE).parent.parts)
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            # `from penstock import errors` names the module in the list of names.
+            names += [f"{module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def imported_parts(path: Path) -> set[str]:
+    """The parts of Penstock that a file imports, without its own."""
+    parts = set()
+    for name in imported_modules(path):
+        words = name.split(".")
+        if words[0] != "penstock":
+            continue
+        known = len(words) > 1 and words[1] in MAY_IMPORT
+        parts.add(words[1] if known else "api")  # `from penstock import Engine` is the public API
+    return parts - {part_of(path)}
+
+
+def test_the_test_sees_the_code():
+    assert {"errors", "timeline", "terms", "algebra"} <= {part_of(path) for path in FILES}
+    assert "errors" in imported_parts(SOURCE / "timeline.py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_dependencies_point_one_way(path: Path):
+    part = part_of(path)
+    assert part in MAY_IMPORT, f"{part} is new: say in MAY_IMPORT what it may import"
+    assert imported_parts(path) <= MAY_IMPORT[part]
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_only_the_edges_know_spark(path: Path):
+    if part_of(path) in MAY_IMPORT_PYSPARK:
+        pytest.skip("this part may")
+    foreign = {name.split(".")[0] for name in imported_modules(path)}
+    assert not foreign & {"pyspark", "py4j"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_names_say_what_is_inside(path: Path):
+    assert not EMPTY_NAMES & {word.removesuffix(".py") for word in path.relative_to(SOURCE).parts}
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_files_stay_small(path: Path):
+    assert len(path.read_text("utf-8").splitlines()) <= LARGEST_FILE
