@@ -9,7 +9,6 @@ Java (only if this machine has no version 17 or later), and the compiled kernels
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -53,9 +52,7 @@ def make_environment(where: Path) -> Path:
         shutil.rmtree(where)
     if not python.exists():
         say(f"making {where} with Python {sys.version.split()[0]}")
-        venv.create(
-            where, symlinks=True, with_pip=importlib.util.find_spec("ensurepip") is not None
-        )
+        venv.create(where, symlinks=True)
     if not has(python, "pip"):
         # Debian keeps ensurepip in a package of its own; pip's own wheel can be run as it is.
         wheel = next((ROOT / "tools").glob("pip-*.whl"))
