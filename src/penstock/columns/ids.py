@@ -17,6 +17,7 @@ import re
 import numpy as np
 from numba import njit
 
+from penstock.columns.memory import byte_at, word_at
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 from penstock.timeline import SECOND, format_instant, parse_instant
 
@@ -51,9 +52,10 @@ DATATYPE_OF_TAG = {tag: NamedNode(iri) for iri, tag in TAG_OF_DATATYPE.items()}
 _NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?", re.ASCII)
 _UTC = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?Z", re.ASCII)
 _POWERS = 10.0 ** np.arange(MAX_SCALE + 1)
+_ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@njit(cache=True, inline="never")
+@njit(cache=True)
 def hash_bytes(buffer: np.ndarray, begin: int, end: int) -> int:
     """MurmurHash64A of a slice of a uint8 array, folded to a hashed id."""
     multiplier = np.uint64(0xC6A4A7935BD1E995)
@@ -62,19 +64,20 @@ def hash_bytes(buffer: np.ndarray, begin: int, end: int) -> int:
     state = np.uint64(0x9747B28C8F1BBCDC) ^ (np.uint64(length) * multiplier)
     at = begin
     while at + 8 <= end:
-        word = np.uint64(0)
-        for i in range(8):
-            word |= np.uint64(buffer[at + i]) << np.uint64(8 * i)
-        word *= multiplier
+        word = word_at(buffer, at) * multiplier
         word ^= word >> shift
         word *= multiplier
         state ^= word
         state *= multiplier
         at += 8
-    if at < end:
-        word = np.uint64(0)
-        for i in range(end - at):
-            word |= np.uint64(buffer[at + i]) << np.uint64(8 * i)
+    rest = end - at
+    if rest > 0:
+        if at + 8 <= len(buffer):  # one load past the end of the slice, cut to its bytes
+            word = word_at(buffer, at) & (_ALL_BITS >> np.uint64(64 - 8 * rest))
+        else:
+            word = np.uint64(0)
+            for i in range(rest):
+                word |= np.uint64(byte_at(buffer, at + i)) << np.uint64(8 * i)
         state ^= word
         state *= multiplier
     state ^= state >> shift
@@ -100,7 +103,7 @@ def inline_id(lexical: str, tag: int) -> int:
             return 0
         sign, whole, fraction = match.groups()
         scale = len(fraction) if fraction else 0
-        if (tag == INTEGER and fraction) or (tag == DECIMAL and not fraction) or scale > MAX_SCALE:
+        if (tag == INTEGER and fraction) or scale > MAX_SCALE:
             return 0
         mantissa = int(whole + (fraction or ""))
         if mantissa > MANTISSA_MASK:

@@ -1,0 +1,157 @@
+"""A compiled hash table from ids to the place of their text in a byte buffer.
+
+The table is one int64 array of pairs (id, place); a place packs the offset and the length
+of the text. Id 0 marks a free slot. Hashed ids are well mixed already, so their low bits
+choose the slot, and neighbours are tried in turn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from penstock.columns.memory import byte_at, word_at
+
+LENGTH_BITS = 27
+LONGEST = (1 << LENGTH_BITS) - 1
+"""The longest text a place can describe, in bytes."""
+
+ABSENT, SAME, OTHER = 0, 1, -1
+
+
+def new_table(capacity: int) -> np.ndarray:
+    """An empty table with room for `capacity` entries before it should grow."""
+    slots = 16
+    while slots < 2 * capacity:
+        slots *= 2
+    return np.zeros(2 * slots, np.int64)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """A read-only, contiguous view, so that compiled functions see one type of array."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+@njit(cache=True)
+def equal_bytes(left, left_at, right, right_at, length):
+    """Whether two slices hold the same bytes."""
+    i = 0
+    while i + 8 <= length:
+        if word_at(left, left_at + i) != word_at(right, right_at + i):
+            return False
+        i += 8
+    while i < length:
+        if byte_at(left, left_at + i) != byte_at(right, right_at + i):
+            return False
+        i += 1
+    return True
+
+
+@njit(cache=True)
+def slot_of(table, id_):
+    """The index of the id's pair, or of the free pair where it belongs."""
+    mask = len(table) // 2 - 1
+    slot = id_ & mask
+    while True:
+        key = table[2 * slot]
+        if key == id_ or key == 0:
+            return 2 * slot
+        slot = (slot + 1) & mask
+
+
+@njit(cache=True)
+def seek(table, texts, id_, buffer, begin, end):
+    """ABSENT, SAME if the id is there with this very text, OTHER if with another one."""
+    slot = slot_of(table, id_)
+    if table[slot] == 0:
+        return ABSENT
+    place = table[slot + 1]
+    if (place & LONGEST) != end - begin:
+        return OTHER
+    if equal_bytes(texts, place >> LENGTH_BITS, buffer, begin, end - begin):
+        return SAME
+    return OTHER
+
+
+@njit(cache=True)
+def enter(table, id_, begin, end):
+    """Notes an id and the place of its text; the id must be absent and a slot free."""
+    slot = slot_of(table, id_)
+    table[slot] = id_
+    table[slot + 1] = (begin << LENGTH_BITS) | (end - begin)
+
+
+@njit(cache=True)
+def grown(table, factor):
+    """The same entries in a table `factor` times as large."""
+    larger = np.zeros(len(table) * factor, np.int64)
+    for i in range(0, len(table), 2):
+        if table[i] != 0:
+            slot = slot_of(larger, table[i])
+            larger[slot] = table[i]
+            larger[slot + 1] = table[i + 1]
+    return larger
+
+
+@njit(cache=True)
+def entries(table, count):
+    """The ids and places of a table that has `count` entries, in no order."""
+    ids = np.empty(count, np.int64)
+    places = np.empty(count, np.int64)
+    n = 0
+    for i in range(0, len(table), 2):
+        if table[i] != 0:
+            ids[n] = table[i]
+            places[n] = table[i + 1]
+            n += 1
+    return ids, places
+
+
+@njit(cache=True)
+def places_of(table, ids):
+    """The place of each id, -1 for those that the table does not have."""
+    places = np.empty(len(ids), np.int64)
+    for i in range(len(ids)):
+        slot = slot_of(table, ids[i])
+        places[i] = table[slot + 1] if table[slot] != 0 else -1
+    return places
+
+
+@njit(cache=True)
+def gather(texts, places):
+    """The texts at these places, one after the other: (offsets, data); -1 gives an empty one."""
+    offsets = np.empty(len(places) + 1, np.int64)
+    offsets[0] = 0
+    for i in range(len(places)):
+        offsets[i + 1] = offsets[i] + ((places[i] & LONGEST) if places[i] >= 0 else 0)
+    data = np.empty(offsets[-1], np.uint8)
+    for i in range(len(places)):
+        to = offsets[i]
+        length = offsets[i + 1] - to
+        begin = places[i] >> LENGTH_BITS
+        for j in range(length):
+            data[to + j] = texts[begin + j]
+    return offsets, data
+
+
+@njit(cache=True)
+def enter_all(table, count, texts, used, ids, offsets, data):
+    """Adds texts to a table with room; (entries, bytes used, index of a collision or -1).
+
+    `table` must have room for all the ids, and `texts` for all the data.
+    """
+    for i in range(len(ids)):
+        begin = offsets[i]
+        end = offsets[i + 1]
+        found = seek(table, texts, ids[i], data, begin, end)
+        if found == OTHER:
+            return count, used, i
+        if found == ABSENT:
+            for j in range(end - begin):
+                texts[used + j] = data[begin + j]
+            enter(table, ids[i], used, used + end - begin)
+            used += end - begin
+            count += 1
+    return count, used, -1

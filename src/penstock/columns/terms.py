@@ -1,0 +1,230 @@
+"""The texts of hashed ids: in pieces that travel (`TermChunk`), and per process (`TermTable`).
+
+Neither keeps a Python object per term: texts lie one after the other in a byte array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.columns import interning
+from penstock.columns.ids import (
+    HASHED,
+    hash_text,
+    id_of,
+    inline_term,
+    parse_term,
+    term_text,
+)
+from penstock.errors import InputError
+from penstock.terms import Term
+
+ARROW_SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.large_binary())])
+_CACHED_TERMS = 65_536
+
+
+def _collision(id_: int, one: bytes, other: bytes) -> InputError:
+    return InputError(
+        f"two different terms have the same id {id_:#x}: "
+        f"{one.decode(errors='replace')} and {other.decode(errors='replace')}",
+        hint="rename one of the two; ids are 62-bit hashes of the terms' texts",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TermChunk:
+    """The N-Triples texts of some hashed ids: `data[offsets[i]:offsets[i + 1]]` is `ids[i]`'s."""
+
+    ids: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    offsets: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
+    data: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        return self.ids.nbytes + self.offsets.nbytes + self.data.nbytes
+
+    @classmethod
+    def of_texts(cls, texts: list[bytes]) -> TermChunk:
+        """A chunk of the given texts (each as often as you like)."""
+        table = TermTable()
+        for text in texts:
+            table.add_text(text)
+        return table.chunk()
+
+    def text(self, index: int) -> bytes:
+        return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes()
+
+    def texts(self) -> pa.LargeBinaryArray:
+        """All texts as an Arrow array, without a copy."""
+        buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
+        return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(self.ids), buffers)
+
+    def to_arrow(self) -> pa.RecordBatch:
+        return pa.record_batch([pa.array(self.ids), self.texts()], schema=ARROW_SCHEMA)
+
+    @classmethod
+    def from_arrow(cls, batch: pa.RecordBatch) -> TermChunk:
+        """A chunk from `to_arrow`'s batch, also a sliced one; shares its memory."""
+        ids = batch.column("id").to_numpy()
+        texts = batch.column("text")
+        _, offsets_buffer, data_buffer = texts.buffers()
+        if len(texts) == 0:
+            return cls()
+        offsets = np.frombuffer(offsets_buffer, np.int64)
+        offsets = offsets[texts.offset : texts.offset + len(texts) + 1]
+        data = np.frombuffer(data_buffer, np.uint8) if data_buffer else np.empty(0, np.uint8)
+        if offsets[0]:
+            data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
+        return cls(ids, offsets, data)
+
+
+class TermTable:
+    """The texts of the hashed ids that a process knows.
+
+    A chunk costs a few nanoseconds per id that is there already, and a copy of the text for
+    the others. Adding an id with another text than before is an `InputError`: two terms
+    that share a hash would silently be one.
+    """
+
+    def __init__(self, chunk: TermChunk | None = None) -> None:
+        self._table = interning.new_table(1024)
+        self._texts = np.empty(1 << 16, np.uint8)
+        self._used = 0
+        self._count = 0
+        self.term = lru_cache(maxsize=_CACHED_TERMS)(self._term)
+        if chunk is not None:
+            self.add_chunk(chunk)
+
+    def __reduce__(self):
+        return TermTable, (self.chunk(),)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, id_: int) -> bool:
+        return self._place(int(id_)) >= 0
+
+    @property
+    def size(self) -> int:
+        """How many hashed ids have their text here."""
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        return self._table.nbytes + self._texts.nbytes
+
+    def _reserve(self, entries: int, size: int) -> None:
+        needed = interning.new_table(self._count + entries).size
+        if needed > len(self._table):
+            self._table = interning.grown(self._table, needed // len(self._table))
+        if self._used + size > len(self._texts):
+            larger = np.empty(max(2 * len(self._texts), self._used + size), np.uint8)
+            larger[: self._used] = self._texts[: self._used]
+            self._texts = larger
+
+    def add_chunk(self, chunk: TermChunk) -> None:
+        """Takes over the texts of a chunk."""
+        if not len(chunk):
+            return
+        self._reserve(len(chunk), len(chunk.data))
+        self._count, self._used, collision = interning.enter_all(
+            self._table,
+            self._count,
+            self._texts,
+            self._used,
+            interning.frozen(chunk.ids),
+            interning.frozen(chunk.offsets),
+            interning.frozen(chunk.data),
+        )
+        if collision >= 0:
+            id_ = int(chunk.ids[collision])
+            raise _collision(id_, self._text(id_), chunk.text(collision))
+
+    def add_text(self, text: bytes) -> int:
+        """Takes over the N-Triples text of a term that has no inline id; its id."""
+        id_ = hash_text(text)
+        place = self._place(id_)
+        if place < 0:
+            if len(text) > interning.LONGEST:
+                raise InputError(f"a term of {len(text):,} bytes is longer than 128 MiB")
+            self._reserve(1, len(text))
+            self._texts[self._used : self._used + len(text)] = np.frombuffer(text, np.uint8)
+            interning.enter(self._table, id_, self._used, self._used + len(text))
+            self._used += len(text)
+            self._count += 1
+        elif (known := self._text(id_)) != text:
+            raise _collision(id_, known, text)
+        return id_
+
+    def add(self, term: Term) -> int:
+        """Takes over a term; its id."""
+        id_ = id_of(term)
+        return id_ if id_ < HASHED else self.add_text(term_text(term))
+
+    def _place(self, id_: int) -> int:
+        return int(interning.places_of(self._table, np.array([id_], np.int64))[0])
+
+    def _text(self, id_: int) -> bytes:
+        place = self._place(id_)
+        if place < 0:
+            raise KeyError(f"no text for the id {id_:#x}")
+        begin = place >> interning.LENGTH_BITS
+        return self._texts[begin : begin + (place & interning.LONGEST)].tobytes()
+
+    def _term(self, id_: int) -> Term:
+        """The term of an id, inline or hashed (as `term`, which remembers recent answers)."""
+        id_ = int(id_)
+        if 0 < id_ < HASHED:
+            return inline_term(id_)
+        return parse_term(self._text(id_))
+
+    def texts(self, ids: np.ndarray) -> pa.LargeBinaryArray:
+        """The N-Triples text of each id; null for unbound (0)."""
+        ids = np.ascontiguousarray(ids, np.int64)
+        distinct, index = np.unique(ids, return_inverse=True)
+        first = int(np.searchsorted(distinct, HASHED))
+        places = interning.places_of(self._table, distinct[first:])
+        if len(places) and places.min() < 0:
+            raise KeyError(f"no text for the id {int(distinct[first + places.argmin()]):#x}")
+        offsets, data = interning.gather(self._texts, places)
+        hashed = TermChunk(distinct[first:], offsets, data).texts()
+        inline = pa.array(
+            [str(inline_term(id_)).encode() if id_ else None for id_ in distinct[:first].tolist()],
+            pa.large_binary(),
+        )
+        return pa.concat_arrays([inline, hashed]).take(pa.array(index.reshape(-1)))
+
+    def subset(self, ids: np.ndarray) -> TermChunk:
+        """The texts of those of the ids that are hashed, each once."""
+        ids = np.asarray(ids, np.int64)
+        hashed = np.unique(ids[ids >= HASHED])
+        places = interning.places_of(self._table, hashed)
+        if len(places) and places.min() < 0:
+            raise KeyError(f"no text for the id {int(hashed[places.argmin()]):#x}")
+        return TermChunk(hashed, *interning.gather(self._texts, places))
+
+    def chunk(self) -> TermChunk:
+        """Everything that is here."""
+        ids, places = interning.entries(self._table, self._count)
+        order = np.argsort(ids)
+        return TermChunk(ids[order], *interning.gather(self._texts, places[order]))
+
+    def retain(self, ids: np.ndarray) -> None:
+        """Forgets all texts but those of the given ids (ids without a text here are ignored)."""
+        ids = np.asarray(ids, np.int64)
+        hashed = np.unique(ids[ids >= HASHED])
+        places = interning.places_of(self._table, hashed)
+        known = places >= 0
+        offsets, data = interning.gather(self._texts, places[known])
+        self.term.cache_clear()
+        self._table = interning.new_table(1024)
+        self._texts = np.empty(1 << 16, np.uint8)
+        self._count = self._used = 0
+        self.add_chunk(TermChunk(hashed[known], offsets, data))

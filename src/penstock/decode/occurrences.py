@@ -1,0 +1,83 @@
+"""What decoding yields: triple occurrences as columns, and what could not be decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.columns.terms import TermChunk, TermTable
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A piece of input that was left out: where it stood, why, and its (shortened) text."""
+
+    source: str
+    line: int
+    reason: str
+    text: str
+
+
+def _none() -> np.ndarray:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Occurrences:
+    """Triple occurrences ⟨triple, start, end⟩ as equally long int64 columns.
+
+    `instants` are the ends of all elements of the piece, sorted and unique, also of those
+    without triples and of those whose triples nobody asked for. `elements` counts runs of
+    lines with one graph name, so a compact element whose lines stand apart counts for each.
+    """
+
+    subject: np.ndarray = field(default_factory=_none)
+    predicate: np.ndarray = field(default_factory=_none)
+    object: np.ndarray = field(default_factory=_none)
+    start: np.ndarray = field(default_factory=_none)
+    end: np.ndarray = field(default_factory=_none)
+    instants: np.ndarray = field(default_factory=_none)
+    terms: TermChunk = field(default_factory=TermChunk)
+    elements: int = 0
+    rejects: list[Reject] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        return self.subject, self.predicate, self.object, self.start, self.end
+
+
+def empty() -> Occurrences:
+    """No occurrences at all."""
+    return Occurrences()
+
+
+def merge_terms(chunks: Iterable[TermChunk]) -> TermChunk:
+    """One chunk with the texts of all."""
+    filled = [chunk for chunk in chunks if len(chunk)]
+    if len(filled) == 1:
+        return filled[0]
+    table = TermTable()
+    for chunk in filled:
+        table.add_chunk(chunk)
+    return table.chunk()
+
+
+def concat(parts: Iterable[Occurrences]) -> Occurrences:
+    """All parts as one, in their order."""
+    parts = list(parts)
+    if not parts:
+        return empty()
+    if len(parts) == 1:
+        return parts[0]
+    return Occurrences(
+        *(np.concatenate(column) for column in zip(*(p.columns for p in parts), strict=True)),
+        instants=np.unique(np.concatenate([p.instants for p in parts])),
+        terms=merge_terms(p.terms for p in parts),
+        elements=sum(p.elements for p in parts),
+        rejects=[reject for p in parts for reject in p.rejects],
+    )
