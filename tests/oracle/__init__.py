@@ -1,0 +1,1 @@
+"""The papers' formal definitions, executed literally: slow and obviously right."""

@@ -1,0 +1,310 @@
+"""The Q-closure of a stream: the smallest set with it that the CONSTRUCT rules are closed under.
+
+Without absence the rules are monotone, and the least fixpoint comes from applying all of them
+until nothing is new. With absence, what ended by an instant is settled before time moves on:
+an instant's triples are derived stratum by stratum, absence looking at finished strata only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from enum import Enum
+
+from oracle.model import ActiveGraph, Occurrence, StaticGraph, Stream, TimedDataset
+from oracle.queries import evaluate_query, occurrences_of
+from oracle.reading import chosen, default_graph, exists_in, reads_a_stream, streams_read
+from penstock.algebra import (
+    BGP,
+    Construct,
+    EqJoin,
+    EqLeftJoin,
+    Exists,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    NegatedSet,
+    OrderBy,
+    PathPattern,
+    Pattern,
+    SeqJoin,
+    SeqRightJoin,
+    Slice,
+    TriplePattern,
+    Union_,
+    Values,
+    Var,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+from penstock.terms import BlankNode, NamedNode
+
+TOO_MANY = 5_000
+"""More derived occurrences than any case of ours has: the recursion makes terms without end."""
+
+
+class NoClosure(Exception):
+    """Absence that depends on its own result at the same instant, or terms without end."""
+
+
+class Use(Enum):
+    """How a rule's solution at t depends on a triple pattern's matches."""
+
+    PRESENT = "present"  # matches that end by t add solutions
+    ABSENT = "absent"  # matches that end by t may take solutions away
+    EARLIER = "earlier"  # only matches that end strictly before t matter
+
+
+def closure(rules: Iterable[Construct], dataset: TimedDataset, *, now: int = 0) -> TimedDataset:
+    """The dataset with all that the rules derive."""
+    rules = tuple(rules)
+    if not rules:
+        return dataset
+    if any(has_absence(rule.pattern) for rule in rules):
+        return closure_by_instants(rules, dataset, now=now)
+    return closure_by_iteration(rules, dataset, now=now)
+
+
+def closure_by_iteration(
+    rules: tuple[Construct, ...], dataset: TimedDataset, *, now: int = 0
+) -> TimedDataset:
+    """clos_Q(S) for monotone rules: apply them all until nothing is new."""
+    derived = _fixpoint(rules, rules, dataset, frozenset(), now)
+    return with_derived(dataset, rules, derived)
+
+
+def closure_by_instants(
+    rules: tuple[Construct, ...], dataset: TimedDataset, *, now: int = 0
+) -> TimedDataset:
+    """clos_Q(S): timeless triples first, then instant by instant, each by strata."""
+    beginning = dataset.before(min(_all_instants(dataset), default=0))
+    derived: frozenset[Occurrence] = frozenset()
+    for stratum in _strata(rules, with_derived(beginning, rules, derived), time_moves=False):
+        derived = _fixpoint(stratum, rules, beginning, derived, now)
+    for instant in _all_instants(dataset):
+        so_far = dataset.before(instant + 1)
+        for stratum in _strata(rules, with_derived(so_far, rules, derived), time_moves=True):
+            derived = _fixpoint(stratum, rules, so_far, derived, now)
+    return with_derived(dataset, rules, derived)
+
+
+def _fixpoint(
+    applied: Iterable[Construct],
+    rules: tuple[Construct, ...],
+    dataset: TimedDataset,
+    derived: frozenset[Occurrence],
+    now: int,
+) -> frozenset[Occurrence]:
+    while True:
+        enriched = with_derived(dataset, rules, derived)
+        more = derived.union(
+            *(occurrences_of(evaluate_query(rule, enriched, now=now)) for rule in applied)
+        )
+        if more == derived:
+            return derived
+        if len(more) > TOO_MANY:
+            raise NoClosure(f"the rules have derived {len(more)} triples and are not done")
+        derived = more
+
+
+def with_derived(
+    dataset: TimedDataset, rules: tuple[Construct, ...], derived: Iterable[Occurrence]
+) -> TimedDataset:
+    """The dataset with these derived triples in its default graph.
+
+    The derived stream has the instants of the streams that the rules read: the ends of
+    derived triples are among them. Rules that read no stream derive static triples only.
+    """
+    derived = frozenset(derived)
+    timeless = StaticGraph(frozenset(o.triple for o in derived if o.end is None))
+    read = {
+        stream
+        for rule in rules
+        for own in [chosen(replace(dataset, derived=()), rule.dataset)]
+        for stream in streams_read(rule.pattern, default_graph(own), own)
+    }
+    if not read:
+        return replace(dataset, derived=(timeless,))
+    timed = Stream(
+        frozenset(o for o in derived if o.end is not None),
+        frozenset(instant for stream in read for instant in stream.instants),
+    )
+    return replace(dataset, derived=(timed, timeless))
+
+
+def _all_instants(dataset: TimedDataset) -> list[int]:
+    sources = [*dataset.default, *(s for graph in dataset.named.values() for s in graph)]
+    return sorted({instant for source in sources for instant in source.instants})
+
+
+# --- who depends on whom at one instant ----------------------------------------------------
+
+
+def has_absence(pattern: Pattern) -> bool:
+    """Whether more matches can take a solution away."""
+    return any(use is Use.ABSENT for _, use in _uses(pattern, Use.PRESENT, None))
+
+
+def _strata(
+    rules: tuple[Construct, ...], dataset: TimedDataset, *, time_moves: bool
+) -> list[list[Construct]]:
+    """The rules in groups, each after those it needs at the same instant.
+
+    Rules that need each other are one group; absence within a group has no least closure.
+    """
+    needs: dict[int, set[int]] = {}
+    for here, rule in enumerate(rules):
+        own = chosen(dataset, rule.dataset)
+        uses = _uses(rule.pattern, Use.PRESENT, own if time_moves else None)
+        needs[here] = {
+            there
+            for triple, use in uses
+            if use is not Use.EARLIER
+            for there, other in enumerate(rules)
+            if any(_may_match(made, triple) for made in other.template)
+        }
+    reach = {rule: _reachable(rule, needs) for rule in needs}
+    groups: list[list[int]] = []
+    for rule in sorted(needs, key=lambda each: len(reach[each] | {each})):
+        for group in groups:
+            if rule in reach[group[0]] and group[0] in reach[rule]:
+                group.append(rule)
+                break
+        else:
+            groups.append([rule])
+    for group in groups:
+        _refuse_own_absence([rules[each] for each in group], dataset, time_moves)
+    return [[rules[each] for each in group] for group in groups]
+
+
+def _reachable(rule: int, needs: dict[int, set[int]]) -> set[int]:
+    reached: set[int] = set()
+    new = set(needs[rule])
+    while new:
+        reached |= new
+        new = {far for near in new for far in needs[near]} - reached
+    return reached
+
+
+def _refuse_own_absence(group: list[Construct], dataset: TimedDataset, time_moves: bool) -> None:
+    if not time_moves and all(reads_every_time(rule, dataset) for rule in group):
+        return  # these rules derive nothing timeless
+    for rule in group:
+        own = chosen(dataset, rule.dataset)
+        for triple, use in _uses(rule.pattern, Use.PRESENT, own if time_moves else None):
+            made_here = any(_may_match(made, triple) for other in group for made in other.template)
+            if use is Use.ABSENT and made_here:
+                raise NoClosure(f"a rule needs the absence of what it derives: {triple}")
+
+
+def reads_every_time(rule: Construct, dataset: TimedDataset) -> bool:
+    own = chosen(dataset, rule.dataset)
+    return certainly_timed(rule.pattern, default_graph(own), own)
+
+
+def _uses(node, use: Use, dataset: TimedDataset | None) -> Iterator[tuple[TriplePattern, Use]]:
+    """Each triple pattern in the default graph, with how the solution depends on it.
+
+    With a dataset, the earlier side of SEQ counts as earlier where the later side certainly
+    is timed; without one, it counts as if time stood still.
+    """
+    absent = use if use is Use.EARLIER else Use.ABSENT
+    if isinstance(node, BGP):
+        yield from ((triple, use) for triple in node.triples)
+    elif isinstance(node, PathPattern):
+        yield from ((triple, use) for triple in _path_triples(node.path))
+    elif isinstance(node, (Join, EqJoin, Union_)):
+        yield from _uses(node.left, use, dataset)
+        yield from _uses(node.right, use, dataset)
+    elif isinstance(node, SeqJoin):
+        moves = dataset is not None and certainly_timed(node.right, default_graph(dataset), dataset)
+        yield from _uses(node.left, Use.EARLIER if moves else use, dataset)
+        yield from _uses(node.right, use, dataset)
+    elif isinstance(node, (LeftJoin, EqLeftJoin, Minus)):
+        yield from _uses(node.left, use, dataset)
+        yield from _uses(node.right, absent, dataset)
+        yield from _expression_uses(getattr(node, "condition", None), absent, dataset)
+    elif isinstance(node, SeqRightJoin):
+        yield from _uses(node.right, use, dataset)
+        yield from _uses(node.left, absent if dataset is None else Use.EARLIER, dataset)
+        yield from _expression_uses(node.condition, absent, dataset)
+    elif isinstance(node, Filter):
+        yield from _uses(node.pattern, use, dataset)
+        yield from _expression_uses(node.condition, absent, dataset)
+    elif isinstance(node, Extend):
+        yield from _uses(node.pattern, use, dataset)
+        yield from _expression_uses(node.expression, absent, dataset)
+    elif isinstance(node, (Group, Slice)):
+        yield from _uses(node.pattern, absent, dataset)
+        for _, expression in (*node.keys, *node.aggregates) if isinstance(node, Group) else ():
+            yield from _expression_uses(expression, absent, dataset)
+    elif isinstance(node, (Graph, Values)):
+        return  # derived triples are in no named graph
+    elif isinstance(node, OrderBy):
+        yield from _uses(node.pattern, use, dataset)
+        for expression, _ in node.keys:
+            yield from _expression_uses(expression, absent, dataset)
+    else:  # Project, Distinct, Reduced
+        yield from _uses(node.pattern, use, dataset)
+
+
+def _expression_uses(expression, use: Use, dataset: TimedDataset | None):
+    for found in exists_in(expression):
+        assert isinstance(found, Exists)
+        yield from _uses(found.pattern, use, dataset)
+
+
+def _path_triples(path) -> list[TriplePattern]:
+    """A triple pattern for each predicate that the path may step over."""
+    anything = TriplePattern(Var("s"), Var("p"), Var("o"))
+    if isinstance(path, NamedNode):
+        return [TriplePattern(Var("s"), path, Var("o"))]
+    if isinstance(path, (NegatedSet, ZeroOrMore, ZeroOrOne)):
+        return [anything]  # a zero-length path may begin at any triple
+    inner = (path.left, path.right) if hasattr(path, "left") else (path.path,)
+    return [triple for each in inner for triple in _path_triples(each)]
+
+
+def _may_match(made: TriplePattern, wanted: TriplePattern) -> bool:
+    """Whether an instance of a template triple can match a triple pattern."""
+    return all(
+        isinstance(m, (Var, BlankNode)) or isinstance(w, Var) or m == w
+        for m, w in zip(made, wanted, strict=True)
+    )
+
+
+def certainly_timed(node: Pattern, active: ActiveGraph, dataset: TimedDataset) -> bool:
+    """Whether the pattern can have no timeless solution."""
+    if isinstance(node, BGP):
+        timeless = [o for source in active if not source.is_stream for o in source.occurrences]
+        return any(
+            not any(
+                _may_match(TriplePattern(*occurrence.triple), triple) for occurrence in timeless
+            )
+            for triple in node.triples
+        )
+    if isinstance(node, (PathPattern, Values)):
+        return False
+    if isinstance(node, Graph):
+        if isinstance(node.name, Var):
+            graphs = list(dataset.named.values())
+        else:
+            graphs = [dataset.named.get(node.name, ())]
+        return all(certainly_timed(node.pattern, graph, dataset) for graph in graphs)
+    if isinstance(node, (Join, SeqJoin, EqJoin)):
+        return any(certainly_timed(side, active, dataset) for side in (node.left, node.right))
+    if isinstance(node, Union_):
+        return all(certainly_timed(side, active, dataset) for side in (node.left, node.right))
+    if isinstance(node, (LeftJoin, EqLeftJoin, Minus)):
+        other = reads_a_stream(node.right, active, dataset)
+        return other or certainly_timed(node.left, active, dataset)
+    if isinstance(node, SeqRightJoin):
+        other = reads_a_stream(node.left, active, dataset)
+        return other or certainly_timed(node.right, active, dataset)
+    if isinstance(node, (Group, OrderBy, Slice)):
+        return reads_a_stream(node, active, dataset)
+    return certainly_timed(node.pattern, active, dataset)

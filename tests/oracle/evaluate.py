@@ -1,0 +1,436 @@
+"""The timed algebra, one function per operator, each reading like its definition.
+
+The definitions are those of section 4.2 of the EP-SPARQL paper, of section 18 of SPARQL 1.1
+Query, and, for what both leave open, of docs/decisions/0001-timed-semantics.md. Solutions are
+lists (multisets); every operator looks at every pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from oracle import paths
+from oracle.correlate import correlated
+from oracle.expressions import aggregated, exact_place, holds, place, value_or_none
+from oracle.model import (
+    UNIT,
+    ActiveGraph,
+    Occurrence,
+    Solution,
+    TimedDataset,
+    combine,
+    compatible,
+    hull,
+    solution,
+)
+from oracle.reading import exists_in, reads_a_stream
+from penstock.algebra import (
+    BGP,
+    Distinct,
+    EqJoin,
+    EqLeftJoin,
+    Exists,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    OrderBy,
+    PathPattern,
+    Pattern,
+    Project,
+    Reduced,
+    SeqJoin,
+    SeqRightJoin,
+    Slice,
+    TriplePattern,
+    Union_,
+    Values,
+    Var,
+)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a pattern is evaluated: the dataset, its active graph, the query's instants."""
+
+    dataset: TimedDataset
+    active: ActiveGraph
+    instants: tuple[int, ...]
+    now: int = 0
+    base: str | None = None
+
+    def reads_a_stream(self, node) -> bool:
+        return reads_a_stream(node, self.active, self.dataset)
+
+
+def evaluate_pattern(pattern: Pattern, scope: Scope) -> list[Solution]:
+    """The solutions of a pattern in the active graph."""
+    return _OPERATORS[type(pattern)](pattern, scope)
+
+
+# --- the leaves --------------------------------------------------------------------------
+
+
+def bgp(node: BGP, scope: Scope) -> list[Solution]:
+    """⟨μ, t, t′⟩ such that every triple of μ(P) occurs, and [t, t′] is the occurrences' hull.
+
+    A set: the same ⟨μ, t, t′⟩ from different occurrences counts once. Static triples are
+    timeless occurrences. No triples: the unit.
+    """
+    found = {UNIT}
+    for triple in node.triples:
+        matches = [
+            match
+            for source in scope.active
+            for occurrence in source.occurrences
+            if (match := _match(triple, occurrence)) is not None
+        ]
+        found = {combine(s, m) for s in found for m in matches if compatible(s, m)}
+    return list(found)
+
+
+def _match(pattern: TriplePattern, occurrence: Occurrence) -> Solution | None:
+    """The μ that makes the pattern this occurrence's triple, with its interval."""
+    mu = {}
+    for wanted, term in zip(pattern, occurrence.triple, strict=True):
+        if isinstance(wanted, Var):
+            if mu.setdefault(wanted.name, term) != term:
+                return None
+        elif wanted != term:
+            return None
+    return solution(mu, occurrence.start, occurrence.end)
+
+
+def path_pattern(node: PathPattern, scope: Scope) -> list[Solution]:
+    """Property paths, see `oracle.paths`."""
+    return paths.evaluate_path(node, lambda pattern: evaluate_pattern(pattern, scope), scope.active)
+
+
+def values(node: Values, scope: Scope) -> list[Solution]:
+    """Inline data is timeless; UNDEF binds nothing."""
+    return [
+        solution({v.name: t for v, t in zip(node.vars, row, strict=True) if t is not None})
+        for row in node.rows
+    ]
+
+
+def graph(node: Graph, scope: Scope) -> list[Solution]:
+    """SPARQL 18.6: evaluated in the named graph; for a variable, in each, joined with its name."""
+    if not isinstance(node.name, Var):
+        if node.name not in scope.dataset.named:
+            return []
+        return evaluate_pattern(node.pattern, replace(scope, active=scope.dataset.named[node.name]))
+    result = []
+    for name, active in scope.dataset.named.items():
+        is_named = solution({node.name.name: name})
+        for each in evaluate_pattern(node.pattern, replace(scope, active=active)):
+            if compatible(each, is_named):
+                result.append(combine(each, is_named))
+    return result
+
+
+# --- joins -------------------------------------------------------------------------------
+
+
+def _pairs(
+    left: list[Solution], right: list[Solution], related: Callable[[Solution, Solution], bool]
+) -> list[Solution]:
+    return [combine(a, b) for a in left for b in right if compatible(a, b) and related(a, b)]
+
+
+def _always(a: Solution, b: Solution) -> bool:
+    return True
+
+
+def before(a: Solution, b: Solution) -> bool:
+    """a ends strictly before b starts; a timeless solution holds at every instant."""
+    return a.timeless or b.timeless or a.end < b.start
+
+
+def simultaneous(a: Solution, b: Solution) -> bool:
+    """Both have the same interval; a timeless solution holds at every instant."""
+    return a.timeless or b.timeless or (a.start, a.end) == (b.start, b.end)
+
+
+def ended_by(a: Solution, b: Solution) -> bool:
+    """a ended not later than b; a timeless solution has always ended."""
+    return a.timeless or (not b.timeless and a.end <= b.end)
+
+
+def join(node: Join, scope: Scope) -> list[Solution]:
+    """Join(Ω, Ω′) contains ω ⋈ ω′ for all compatible ω ∈ Ω and ω′ ∈ Ω′."""
+    return _pairs(evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope), _always)
+
+
+def seq_join(node: SeqJoin, scope: Scope) -> list[Solution]:
+    """SeqJoin(Ω, Ω′): as Join, additionally satisfying end(ω) < start(ω′)."""
+    return _pairs(evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope), before)
+
+
+def eq_join(node: EqJoin, scope: Scope) -> list[Solution]:
+    """EqJoin(Ω, Ω′): as Join, additionally with equal starts and equal ends."""
+    return _pairs(
+        evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope), simultaneous
+    )
+
+
+def _optional_join(
+    required: list[Solution],
+    optional: list[Solution],
+    related: Callable[[Solution, Solution], bool],
+    condition,
+    scope: Scope,
+) -> list[Solution]:
+    """All combinations that are related and satisfy F, and each required one without any.
+
+    F sees the interval of the combination, in both parts.
+    """
+    result = []
+    for one in required:
+        matched = [
+            combine(one, other)
+            for other in optional
+            if compatible(one, other)
+            and related(one, other)
+            and (condition is None or satisfies(condition, combine(one, other), scope))
+        ]
+        result += matched or [one]
+    return result
+
+
+def left_join(node: LeftJoin, scope: Scope) -> list[Solution]:
+    """LeftJoin(Ω, Ω′, F): ω′ must have ended not later than ω."""
+    required = at_instants(evaluate_pattern(node.left, scope), scope, node.right, node.condition)
+    return _optional_join(
+        required,
+        evaluate_pattern(node.right, scope),
+        lambda one, other: ended_by(other, one),
+        node.condition,
+        scope,
+    )
+
+
+def seq_right_join(node: SeqRightJoin, scope: Scope) -> list[Solution]:
+    """SeqRightJoin(Ω′, Ω, F): the optional ω′ is the left side and lies before ω."""
+    required = at_instants(evaluate_pattern(node.right, scope), scope, node.left, node.condition)
+    return _optional_join(
+        required,
+        evaluate_pattern(node.left, scope),
+        lambda one, other: before(other, one),
+        node.condition,
+        scope,
+    )
+
+
+def eq_left_join(node: EqLeftJoin, scope: Scope) -> list[Solution]:
+    """EqLeftJoin(Ω, Ω′, F): the optional ω′ has the same interval as ω."""
+    required = at_instants(evaluate_pattern(node.left, scope), scope, node.right, node.condition)
+    return _optional_join(
+        required, evaluate_pattern(node.right, scope), simultaneous, node.condition, scope
+    )
+
+
+def union(node: Union_, scope: Scope) -> list[Solution]:
+    """The multiset union of both sides."""
+    return evaluate_pattern(node.left, scope) + evaluate_pattern(node.right, scope)
+
+
+def minus(node: Minus, scope: Scope) -> list[Solution]:
+    """Each ω for which no ω′ that ended not later is compatible and shares a bound variable."""
+    required = at_instants(evaluate_pattern(node.left, scope), scope, node.right)
+    removing = evaluate_pattern(node.right, scope)
+
+    def removed(one: Solution, other: Solution) -> bool:
+        shared = set(one.bindings) & set(other.bindings)
+        return bool(shared) and compatible(one, other) and ended_by(other, one)
+
+    return [one for one in required if not any(removed(one, other) for other in removing)]
+
+
+def at_instants(solutions: list[Solution], scope: Scope, *others) -> list[Solution]:
+    """Timeless solutions whose answer may change from instant to instant: one [t, t] each.
+
+    `others` are the patterns and conditions on which the answer depends. If none of them
+    reads a stream, a timeless solution stays timeless.
+    """
+    if not any(scope.reads_a_stream(other) for other in others if _is_node(other)):
+        return solutions
+    return [
+        moment
+        for each in solutions
+        for moment in (
+            [each.at(instant) for instant in scope.instants] if each.timeless else [each]
+        )
+    ]
+
+
+def _is_node(other) -> bool:
+    return type(other).__module__ == BGP.__module__ and not isinstance(other, Var)
+
+
+# --- expressions -------------------------------------------------------------------------
+
+
+def filter_(node: Filter, scope: Scope) -> list[Solution]:
+    """Filter(F, Ω) contains those ω for which F, with ω's interval, is true."""
+    solutions = at_instants(
+        evaluate_pattern(node.pattern, scope), scope, *exists_in(node.condition)
+    )
+    return [each for each in solutions if satisfies(node.condition, each, scope)]
+
+
+def extend(node: Extend, scope: Scope) -> list[Solution]:
+    """Extend(Ω, v, e): v bound to the value of e; left unbound where e is an error."""
+    solutions = at_instants(
+        evaluate_pattern(node.pattern, scope), scope, *exists_in(node.expression)
+    )
+    result = []
+    for each in solutions:
+        value = value_of(node.expression, each, scope)
+        added = frozenset() if value is None else frozenset({(node.var.name, value)})
+        result.append(replace(each, mu=each.mu | added))
+    return result
+
+
+def satisfies(condition, one: Solution, scope: Scope) -> bool:
+    """Whether the condition's effective boolean value is true; an error is not."""
+    return holds(condition, one, lambda node: exists(node, one, scope), scope.now, scope.base)
+
+
+def value_of(expression, one: Solution, scope: Scope):
+    """The value of an expression for a solution, or None where it is an error."""
+    return value_or_none(
+        expression, one, lambda node: exists(node, one, scope), scope.now, scope.base
+    )
+
+
+def exists(node: Exists | Pattern, one: Solution, scope: Scope) -> bool:
+    """A solution of the pattern, with μ substituted, that ended not later than ω."""
+    pattern = node.pattern if isinstance(node, Exists) else node
+    found = evaluate_pattern(correlated(pattern, one.bindings), scope)
+    return any(ended_by(each, one) for each in found)
+
+
+# --- aggregates and solution modifiers: at each instant ------------------------------------
+
+
+def _applications(
+    node: Group | OrderBy | Slice, scope: Scope
+) -> list[tuple[int | None, list[Solution]]]:
+    """(t, the solutions that end at t and the timeless ones as [t, t]) for each instant t.
+
+    If the pattern reads no stream: one application, timeless.
+    """
+    solutions = evaluate_pattern(node.pattern, scope)
+    if not scope.reads_a_stream(node):
+        return [(None, solutions)]
+    solutions = at_instants(solutions, scope, node)
+    return [(t, [each for each in solutions if each.end == t]) for t in scope.instants]
+
+
+def group(node: Group, scope: Scope) -> list[Solution]:
+    """SPARQL 18.5.1, at each instant: a row per key with its aggregates and the group's hull.
+
+    Without keys there is one group, also where no solution is.
+    """
+    result = []
+    for instant, members in _applications(node, scope):
+        groups: dict[tuple, list[Solution]] = {} if node.keys else {(): []}
+        for member in members:
+            key = tuple(value_of(expression, member, scope) for _, expression in node.keys)
+            groups.setdefault(key, []).append(member)
+        for key, rows in groups.items():
+            row = {var.name: term for (var, _), term in zip(node.keys, key, strict=True)}
+            for var, aggregate in node.aggregates:
+                row[var.name] = aggregated(
+                    aggregate, rows, lambda expression, one: value_of(expression, one, scope)
+                )
+            start, end = hull((each.start, each.end) for each in rows)
+            if end is None:
+                start = end = instant
+            bound = {name: term for name, term in row.items() if term is not None}
+            result.append(solution(bound, start, end))
+    return result
+
+
+def order_by(node: OrderBy, scope: Scope) -> list[Solution]:
+    """Each row of each instant, knowing its place: SPARQL's order of the keys' values."""
+    return [
+        replace(each, order=_places(node, each, scope))
+        for _, rows in _applications(node, scope)
+        for each in rows
+    ]
+
+
+def _places(node: OrderBy, one: Solution, scope: Scope) -> tuple:
+    return tuple(
+        place(value_of(expression, one, scope), descending) for expression, descending in node.keys
+    )
+
+
+def in_order(rows: list[Solution]) -> list[Solution]:
+    """The rows in a total order: their place, then each variable in name order, then start.
+
+    Rows that this does not tell apart are equal, so that LIMIT always means the same rows.
+    """
+    names = sorted({name for each in rows for name, _ in each.mu})
+
+    def key(one: Solution) -> tuple:
+        terms = tuple(exact_place(one.value(name)) for name in names)
+        return one.order, terms, -1 if one.start is None else one.start
+
+    return sorted(rows, key=key)
+
+
+def slice_(node: Slice, scope: Scope) -> list[Solution]:
+    """OFFSET and LIMIT on the rows of each instant, in their total order."""
+    stop = None if node.limit is None else node.offset + node.limit
+    return [
+        row for _, rows in _applications(node, scope) for row in in_order(rows)[node.offset : stop]
+    ]
+
+
+def project(node: Project, scope: Scope) -> list[Solution]:
+    """Only these variables; intervals and multiplicities stay."""
+    wanted = {var.name for var in node.vars}
+    return [
+        replace(each, mu=frozenset((name, term) for name, term in each.mu if name in wanted))
+        for each in evaluate_pattern(node.pattern, scope)
+    ]
+
+
+def distinct(node: Distinct | Reduced, scope: Scope) -> list[Solution]:
+    """Each ⟨μ, t, t′⟩ once (the first in order); no timed one whose μ is there timeless."""
+    kept: dict[Solution, Solution] = {}
+    for each in sorted(evaluate_pattern(node.pattern, scope), key=lambda s: s.order):
+        kept.setdefault(each, each)
+    always = {each.mu for each in kept if each.timeless}
+    return [each for each in kept.values() if each.timeless or each.mu not in always]
+
+
+_OPERATORS: dict[type, Callable] = {
+    BGP: bgp,
+    PathPattern: path_pattern,
+    Values: values,
+    Graph: graph,
+    Join: join,
+    LeftJoin: left_join,
+    SeqJoin: seq_join,
+    EqJoin: eq_join,
+    SeqRightJoin: seq_right_join,
+    EqLeftJoin: eq_left_join,
+    Union_: union,
+    Minus: minus,
+    Filter: filter_,
+    Extend: extend,
+    Group: group,
+    OrderBy: order_by,
+    Slice: slice_,
+    Project: project,
+    Distinct: distinct,
+    Reduced: distinct,
+}
