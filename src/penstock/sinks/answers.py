@@ -1,0 +1,212 @@
+"""Answers as the sinks get them: one Arrow table per query and batch.
+
+Each variable is a column of terms in N-Triples notation (null: unbound). The last two
+columns are the interval, `start` and `end`, in microseconds (null: timeless). CONSTRUCT and
+DESCRIBE have the columns subject, predicate, object; ASK has the column answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.algebra.nodes import Ask, Construct, Describe, ParsedQuery, Select
+from penstock.terms import XSD
+from penstock.timeline import format_instant
+
+Answers = Mapping[int, pa.Table]
+"""The answers of one batch: the query's number, and its table."""
+
+TRIPLE_COLUMNS = ("subject", "predicate", "object")
+ASK_COLUMN = "answer"
+INTERVAL_COLUMNS = ("start", "end")
+
+_NUMERIC = frozenset(XSD[name].value for name in ("integer", "decimal", "double", "boolean"))
+_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z0-9-]+)|\^\^<([^>]*)>)?', re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[\w.-]*[\w-])?")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a sink must know of a query: its name, its columns and its prefixes."""
+
+    name: str
+    columns: tuple[str, ...]  # without the interval
+    makes_triples: bool
+    prefixes: tuple[tuple[str, str], ...] = ()
+
+
+def shapes_of(queries: Sequence[ParsedQuery | Shape]) -> tuple[Shape, ...]:
+    """The shapes of the queries of a run; names come from the files and are made distinct."""
+    shapes: list[Shape] = []
+    taken: set[str] = set()
+    for number, query in enumerate(queries, start=1):
+        shape = query if isinstance(query, Shape) else _shape_of(query, f"query-{number}")
+        name, again = shape.name, 2
+        while name in taken:
+            name, again = f"{shape.name}-{again}", again + 1
+        taken.add(name)
+        shapes.append(Shape(name, shape.columns, shape.makes_triples, shape.prefixes))
+    return tuple(shapes)
+
+
+def _shape_of(parsed: ParsedQuery, default_name: str) -> Shape:
+    name = Path(parsed.origin).stem if parsed.origin not in (None, "", "-") else default_name
+    match parsed.query:
+        case Select(vars=variables):
+            return Shape(name, tuple(v.name for v in variables), False, parsed.prefixes)
+        case Ask():
+            return Shape(name, (ASK_COLUMN,), False, parsed.prefixes)
+        case Construct() | Describe():
+            return Shape(name, TRIPLE_COLUMNS, True, parsed.prefixes)
+    raise TypeError(f"{parsed.query!r} is not a query")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of an output that holds the answers of some queries.
+
+    The variables of all of them, then the interval; before them, if there are several
+    queries, the query's name. A variable keeps its name: where it is called like one of our
+    columns, ours gets an underscore at its end.
+    """
+
+    variables: tuple[str, ...]
+    query: str | None
+    start: str
+    end: str
+
+    @staticmethod
+    def of(shapes: Collection[Shape]) -> Layout:
+        variables = tuple(dict.fromkeys(name for shape in shapes for name in shape.columns))
+        query = _free_name("query", variables) if len(shapes) > 1 else None
+        return Layout(
+            variables, query, _free_name("start", variables), _free_name("end", variables)
+        )
+
+    @property
+    def names(self) -> list[str]:
+        return [*([self.query] if self.query else []), *self.variables, self.start, self.end]
+
+    def columns_of(self, shape: Shape) -> list[str]:
+        """The output column of each column of a query's table."""
+        return [*shape.columns, self.start, self.end]
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+# --- terms as text -----------------------------------------------------------------------
+
+
+def unescape(text: str) -> str:
+    """The characters that an N-Triples string stands for."""
+    if "\\" not in text:
+        return text
+
+    def character(match: re.Match[str]) -> str:
+        code = match[1] or match[2]
+        return chr(int(code, 16)) if code else _ESCAPED.get(match[3], match[3])
+
+    return _ESCAPE.sub(character, text)
+
+
+def split_literal(notation: str) -> tuple[str, str | None, str | None]:
+    """Lexical form, language and datatype of a literal in N-Triples notation."""
+    match = _LITERAL.fullmatch(notation)
+    if match is None:
+        raise ValueError(f"{notation!r} is not a literal in N-Triples notation")
+    return unescape(match[1]), match[2], match[3]
+
+
+def plain_text(notation: str) -> str:
+    """A term as the SPARQL CSV format writes it: no brackets, no quotes, no datatype."""
+    if notation.startswith("<"):
+        return unescape(notation[1:-1])
+    if notation.startswith('"'):
+        return split_literal(notation)[0]
+    return notation
+
+
+def json_term(notation: str) -> dict[str, str]:
+    """A term as the SPARQL JSON format writes it."""
+    if notation.startswith("<"):
+        return {"type": "uri", "value": unescape(notation[1:-1])}
+    if notation.startswith('"'):
+        value, language, datatype = split_literal(notation)
+        term = {"type": "literal", "value": value}
+        if language:
+            term["xml:lang"] = language
+        elif datatype and datatype != XSD.string.value:
+            term["datatype"] = datatype
+        return term
+    return {"type": "bnode", "value": notation.removeprefix("_:")}
+
+
+def short_text(prefixes: Sequence[tuple[str, str]]) -> Callable[[str], str]:
+    """How a person reads a term: IRIs by prefix, numbers bare, strings in quotes."""
+    longest_first = sorted(prefixes, key=lambda pair: -len(pair[1]))
+
+    def iri(value: str) -> str:
+        for prefix, namespace in longest_first:
+            if value.startswith(namespace) and _LOCAL_NAME.fullmatch(value[len(namespace) :]):
+                return f"{prefix}:{value[len(namespace) :]}"
+        return f"<{value}>"
+
+    def term(notation: str) -> str:
+        if notation.startswith("<"):
+            return iri(unescape(notation[1:-1]))
+        if not notation.startswith('"'):
+            return notation
+        value, language, datatype = split_literal(notation)
+        if datatype in _NUMERIC:
+            return value
+        quoted = '"' + value.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
+        if language:
+            return f"{quoted}@{language}"
+        if datatype is None or datatype == XSD.string.value:
+            return quoted
+        if datatype in (XSD.dateTime.value, XSD.duration.value, XSD.dayTimeDuration.value):
+            return value
+        return f"{quoted}^^{iri(datatype)}"
+
+    return term
+
+
+# --- columns as text ---------------------------------------------------------------------
+
+
+def each_once(column: pa.ChunkedArray, render: Callable) -> list:
+    """A column's values rendered; equal values are rendered once. Null stays None."""
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):  # an empty column has no chunk to combine
+        return []
+    rendered = [render(value) for value in encoded.dictionary.to_pylist()]
+    return [None if at is None else rendered[at] for at in encoded.indices.to_pylist()]
+
+
+def term_column(table: pa.Table, at: int) -> pa.ChunkedArray:
+    """A column of terms; ASK answers may come as Booleans and are terms here too."""
+    column = table.column(at)
+    if pa.types.is_boolean(column.type):
+        yes, no = (f'"{word}"^^<{XSD.boolean.value}>' for word in ("true", "false"))
+        return pc.if_else(column, yes, no)
+    return column
+
+
+def rendered_rows(table: pa.Table, render: Callable, instant: Callable = format_instant) -> list:
+    """All rows of a table as tuples of rendered terms, with the rendered interval at the end."""
+    last = table.num_columns - len(INTERVAL_COLUMNS)
+    columns = [each_once(term_column(table, at), render) for at in range(last)]
+    columns += [each_once(table.column(at), instant) for at in range(last, table.num_columns)]
+    return list(zip(*columns, strict=True))

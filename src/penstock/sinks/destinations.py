@@ -1,0 +1,260 @@
+"""Where answers go: standard output, one file, or a directory with a file per batch.
+
+Spark gives a batch again, with the same number, if the run stopped before it was noted as
+done. A file and a directory hold each answer exactly once nevertheless; standard output
+cannot take anything back and may show a batch twice after a crash.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.errors import InputError, UsageError
+from penstock.sinks.answers import Answers, Layout, Shape, term_column
+from penstock.sinks.formats import Encoder
+from penstock.sinks.journal import Journal, JournaledFile, to_disk_directory, write_atomically
+from penstock.sinks.terminal import TableText
+
+JOURNAL = "out.journal"
+
+
+class Sink(ABC):
+    """Takes the answers batch by batch."""
+
+    @abstractmethod
+    def write(self, batch_id: int, answers: Answers) -> None:
+        """Takes one batch; on return its answers are safe. The same batch may come again."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Completes the output. A later run with the same checkpoint may go on with it."""
+
+    def __enter__(self) -> Sink:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.close()
+
+
+class StandardOutput(Sink):
+    """Writes a document to standard output while it grows."""
+
+    def __init__(self, encoder: Encoder, stream: BinaryIO | None = None) -> None:
+        self.encoder = encoder
+        self.stream = stream or sys.stdout.buffer
+        self.first = True
+        self.stream.write(encoder.header())
+        self.stream.flush()
+
+    def write(self, batch_id: int, answers: Answers) -> None:
+        data = self.encoder.batch(answers, first=self.first)
+        if data:
+            self.first = False
+            self.stream.write(data)
+            self.stream.flush()
+
+    def close(self) -> None:
+        self.stream.write(self.encoder.footer())
+        self.stream.flush()
+
+
+class Terminal(Sink):
+    """Shows the answers as tables, with colours where the terminal has them."""
+
+    def __init__(self, encoder: TableText) -> None:
+        self.encoder = encoder
+
+    def write(self, batch_id: int, answers: Answers) -> None:
+        self.encoder.show(answers)
+
+    def close(self) -> None:
+        pass
+
+
+class SingleFile(Sink):
+    """One document that grows batch by batch, and is complete when it is closed."""
+
+    def __init__(self, encoder: Encoder, path: Path, checkpoint: Path | None) -> None:
+        self.encoder = encoder
+        journal = open_journal(checkpoint, path, encoder.suffix)
+        self.file = JournaledFile(path, journal, encoder.header())
+
+    def write(self, batch_id: int, answers: Answers) -> None:
+        self.file.prepare(batch_id)
+        data = self.encoder.batch(answers, first=self.file.only_header)
+        self.file.append(batch_id, data)
+
+    def close(self) -> None:
+        self.file.close(self.encoder.footer())
+
+
+class Parts(Sink):
+    """A directory of complete documents, `part-<batch>`; several queries have one each below.
+
+    A batch without answers has no part. Parts appear whole or not at all.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        shapes: dict[int, Shape],
+        suffix: str,
+        document: Callable[[int, pa.Table], bytes],
+        *,
+        continues: bool = False,
+    ) -> None:
+        self.suffix = suffix
+        self.document = document
+        several = len(shapes) > 1
+        self.folders = {
+            number: directory / file_name(shape.name) if several else directory
+            for number, shape in shapes.items()
+        }
+        for folder in self.folders.values():
+            folder.mkdir(parents=True, exist_ok=True)
+            if not continues and any(folder.glob("part-*")):
+                raise UsageError(
+                    f"the directory {folder} already holds answers",
+                    hint="name another one or empty it; with its --checkpoint a run goes on",
+                )
+            for unfinished in folder.glob(".part-*.tmp"):
+                unfinished.unlink()
+
+    def part(self, number: int, batch_id: int) -> Path:
+        return self.folders[number] / f"part-{batch_id:08d}.{self.suffix}"
+
+    def write(self, batch_id: int, answers: Answers) -> None:
+        for number in self.folders:
+            part = self.part(number, batch_id)
+            table = answers.get(number)
+            if table is not None and table.num_rows:
+                write_atomically(part, self.document(number, table))
+            else:
+                part.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        pass
+
+
+class ParquetFile(Sink):
+    """One Parquet file per run, put together at the end: its footer cannot be written before.
+
+    The parts are kept in the checkpoint, so that a run that goes on writes all of it again.
+    """
+
+    def __init__(self, path: Path, shapes: dict[int, Shape], checkpoint: Path | None) -> None:
+        self.path = path
+        self.shapes = shapes
+        journal = open_journal(checkpoint, path, "parquet")
+        if journal is None:
+            folder = Path(tempfile.mkdtemp(prefix="penstock-"))
+        else:
+            folder = journal.path.parent / "answers"
+            if not journal.continues:
+                shutil.rmtree(folder, ignore_errors=True)
+        self.scratch = folder if journal is None else None
+        self.layout = Layout.of(shapes.values())
+        document = parquet_document(shapes, self.layout)
+        self.parts = Parts(folder, shapes, "parquet", document, continues=True)
+
+    def write(self, batch_id: int, answers: Answers) -> None:
+        self.parts.write(batch_id, answers)
+
+    def close(self) -> None:
+        schema = parquet_schema(self.layout, self.layout.names)
+        unfinished = self.path.with_name(f".{self.path.name}.tmp")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with pq.ParquetWriter(unfinished, schema) as writer:
+            for part in sorted(
+                (part for folder in self.parts.folders.values() for part in folder.glob("part-*")),
+                key=lambda part: (part.name, part.parent.name),
+            ):
+                writer.write_table(_widened(pq.read_table(part), schema))
+        unfinished.replace(self.path)
+        to_disk_directory(self.path.parent)
+        if self.scratch is not None:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def parquet_schema(layout: Layout, names: list[str]) -> pa.Schema:
+    """Terms in N-Triples notation, the interval as timestamps in UTC."""
+    instant = pa.timestamp("us", tz="UTC")
+    interval = (layout.start, layout.end)
+    return pa.schema([(name, instant if name in interval else pa.string()) for name in names])
+
+
+def parquet_document(
+    shapes: dict[int, Shape], layout: Layout | None = None
+) -> Callable[[int, pa.Table], bytes]:
+    """Writes the table of one query as Parquet, in its own layout or a common one."""
+
+    def document(number: int, table: pa.Table) -> bytes:
+        shape = shapes[number]
+        laid_out = layout or Layout.of([shape])
+        leading = [laid_out.query] if laid_out.query else []
+        schema = parquet_schema(laid_out, [*leading, *laid_out.columns_of(shape)])
+        terms = [term_column(table, at) for at in range(table.num_columns - 2)]
+        interval = [table.column(at) for at in (-2, -1)]
+        query = [pa.array([shape.name] * table.num_rows)] if leading else []
+        columns = [
+            column.cast(field.type)
+            for column, field in zip([*query, *terms, *interval], schema, strict=True)
+        ]
+        out = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_arrays(columns, schema=schema), out)
+        return out.getvalue().to_pybytes()
+
+    return document
+
+
+def _widened(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with all columns of the schema; the ones it lacks are null."""
+    nothing = pa.nulls(table.num_rows)
+    columns = [
+        table.column(field.name) if field.name in table.column_names else nothing.cast(field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def open_journal(checkpoint: Path | None, destination: Path, suffix: str) -> Journal | None:
+    """The journal of an output, in the checkpoint; it knows which output it belongs to."""
+    if checkpoint is None:
+        return None
+    if checkpoint.exists() and not checkpoint.is_dir():
+        raise InputError(f"the checkpoint {checkpoint} is a file, and must be a directory")
+    subject = {"out": str(destination.resolve()), "format": suffix}
+    return Journal(checkpoint / JOURNAL, subject)
+
+
+def open_parts(
+    directory: Path,
+    shapes: dict[int, Shape],
+    suffix: str,
+    document: Callable[[int, pa.Table], bytes],
+    checkpoint: Path | None,
+) -> Parts:
+    """A directory of parts, which must be empty unless the checkpoint has begun to fill it."""
+    continues = checkpoint is not None and (checkpoint / JOURNAL).exists()
+    parts = Parts(directory, shapes, suffix, document, continues=continues)
+    open_journal(checkpoint, directory, suffix)
+    return parts
+
+
+def file_name(query: str) -> str:
+    """A query's name as a folder's name."""
+    return re.sub(r"[^\w.-]+", "_", query).strip(".") or "query"
+
+
+def numbered(shapes: Sequence[Shape]) -> dict[int, Shape]:
+    return dict(enumerate(shapes))

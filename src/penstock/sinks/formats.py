@@ -1,0 +1,201 @@
+"""Answers as bytes: SPARQL CSV and JSON, N-Quads and TriG.
+
+An encoder writes a document in three parts: a header, any number of batches, a footer. What
+it writes for a batch does not depend on the batches before, so that a run can go on where a
+crashed one stopped.
+
+In CSV and JSON the interval of an answer is in the columns `start` and `end` (xsd:dateTime,
+UTC; empty or missing for timeless answers). Answers of several queries in one document
+have the query's name in the column `query`, and the columns of all of them. Where a
+variable already has one of these names, ours gets an underscore at its end.
+
+In N-Quads and TriG the triples of one query with one interval are one stream element: a
+graph whose name ends in `#t=start,end`, which Penstock can read as a stream again. Timeless
+triples are in the default graph.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
+
+import pyarrow as pa
+from pyoxigraph import RdfFormat, parse, serialize
+
+from penstock.errors import UsageError
+from penstock.sinks.answers import (
+    Answers,
+    Layout,
+    Shape,
+    json_term,
+    plain_text,
+    rendered_rows,
+)
+from penstock.terms import XSD
+from penstock.timeline import format_instant
+
+
+class Encoder(ABC):
+    """Writes the answers of some queries (by their numbers in the run) in one format."""
+
+    suffix: str
+
+    def __init__(self, shapes: Mapping[int, Shape]) -> None:
+        self.shapes = dict(shapes)
+
+    def header(self) -> bytes:
+        return b""
+
+    @abstractmethod
+    def batch(self, answers: Answers, *, first: bool) -> bytes:
+        """The answers of one batch; `first`: nothing but the header was written before."""
+
+    def footer(self) -> bytes:
+        return b""
+
+    def tables(self, answers: Answers) -> Iterator[tuple[int, Shape, pa.Table]]:
+        """The tables that are not empty, in the order of the queries."""
+        for number, shape in self.shapes.items():
+            table = answers.get(number)
+            if table is not None and table.num_rows:
+                yield number, shape, table
+
+
+class _Columns(Encoder):
+    """What CSV and JSON share: one row of columns for the answers of all queries."""
+
+    def __init__(self, shapes: Mapping[int, Shape]) -> None:
+        super().__init__(shapes)
+        self.layout = Layout.of(shapes.values())
+
+
+class Csv(_Columns):
+    """SPARQL 1.1 Query Results CSV: bare values, lines end in CR LF."""
+
+    suffix = "csv"
+
+    def header(self) -> bytes:
+        return self._lines([self.layout.names])
+
+    def batch(self, answers: Answers, *, first: bool) -> bytes:
+        lines: list[list[str | None]] = []
+        for _, shape, table in self.tables(answers):
+            own = {name: at for at, name in enumerate(self.layout.columns_of(shape))}
+            places = [own.get(name) for name in self.layout.names]
+            for row in rendered_rows(table, plain_text):
+                line = [None if at is None else row[at] for at in places]
+                if self.layout.query:
+                    line[0] = shape.name
+                lines.append(line)
+        return self._lines(lines)
+
+    def _lines(self, rows: list) -> bytes:
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\r\n").writerows(rows)
+        return out.getvalue().encode()
+
+
+class Json(_Columns):
+    """SPARQL 1.1 Query Results JSON, one binding per line."""
+
+    suffix = "json"
+
+    def header(self) -> bytes:
+        head = json.dumps({"vars": self.layout.names}, ensure_ascii=False)
+        return f'{{"head": {head},\n "results": {{"bindings": ['.encode()
+
+    def batch(self, answers: Answers, *, first: bool) -> bytes:
+        lines: list[str] = []
+        for _, shape, table in self.tables(answers):
+            names = self.layout.columns_of(shape)
+            query = {}
+            if self.layout.query:
+                query[self.layout.query] = {"type": "literal", "value": shape.name}
+            for row in rendered_rows(table, json_term, _json_instant):
+                bound = {n: term for n, term in zip(names, row, strict=True) if term is not None}
+                lines.append(json.dumps(query | bound, ensure_ascii=False))
+        if not lines:
+            return b""
+        return (("\n" if first else ",\n") + ",\n".join(lines)).encode()
+
+    def footer(self) -> bytes:
+        return b"\n]}}\n"
+
+
+def _json_instant(instant: int) -> dict[str, str]:
+    return {
+        "type": "literal",
+        "value": format_instant(instant),
+        "datatype": XSD.dateTime.value,
+    }
+
+
+class _Elements(Encoder):
+    """What N-Quads and TriG share: answers that are triples, as elements of a stream."""
+
+    def __init__(self, shapes: Mapping[int, Shape]) -> None:
+        super().__init__(shapes)
+        for shape in shapes.values():
+            if not shape.makes_triples:
+                raise UsageError(
+                    f"the format {self.suffix} is for triples, and {shape.name} makes none",
+                    hint="use csv, json, table or parquet, or write the query as a CONSTRUCT",
+                )
+
+    def quads(self, answers: Answers) -> Iterator[str]:
+        """Lines of N-Quads."""
+        for _, shape, table in self.tables(answers):
+            graphs: dict[tuple[int | None, int | None], str] = {}
+            columns = [table.column(at).to_pylist() for at in range(5)]
+            for subject, predicate, object_, start, end in zip(*columns, strict=True):
+                graph = graphs.get((start, end))
+                if graph is None:
+                    graph = graphs[start, end] = element_name(shape.name, start, end)
+                yield f"{subject} {predicate} {object_}{graph} .\n"
+
+
+def element_name(query: str, start: int | None, end: int | None) -> str:
+    """The graph name of a query's answers with one interval, as it stands in N-Quads."""
+    if start is None or end is None:
+        return ""
+    time = format_instant(start)
+    if end != start:
+        time += "," + format_instant(end)
+    return f" <urn:penstock:{quote(query, safe='')}#t={time}>"
+
+
+class NQuads(_Elements):
+    suffix = "nq"
+
+    def batch(self, answers: Answers, *, first: bool) -> bytes:
+        return "".join(self.quads(answers)).encode()
+
+
+class TriG(_Elements):
+    suffix = "trig"
+
+    def __init__(self, shapes: Mapping[int, Shape]) -> None:
+        super().__init__(shapes)
+        # A prefix that two queries use for different namespaces keeps its first meaning.
+        self.prefixes: dict[str, str] = {}
+        for shape in shapes.values():
+            for prefix, namespace in shape.prefixes:
+                self.prefixes.setdefault(prefix, namespace)
+
+    def header(self) -> bytes:
+        lines = (f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in self.prefixes.items())
+        return "".join(lines).encode()
+
+    def batch(self, answers: Answers, *, first: bool) -> bytes:
+        lines = "".join(self.quads(answers)).encode()
+        quads = sorted(parse(lines, RdfFormat.N_QUADS), key=lambda quad: str(quad.graph_name))
+        document = serialize(quads, format=RdfFormat.TRIG, prefixes=self.prefixes)
+        lines = document.splitlines(keepends=True)
+        return b"".join(line for line in lines if not line.startswith(b"@prefix "))
+
+
+ENCODERS: dict[str, type[Encoder]] = {"csv": Csv, "json": Json, "nquads": NQuads, "trig": TriG}

@@ -1,0 +1,192 @@
+"""A file that is written in batches, each of them exactly once, also across crashes.
+
+Before a batch is appended, the journal records how large the file was; afterwards, how
+large it has become. Both reach the disk before the next step is done. When a batch comes
+again, because the run stopped before Spark had noted that it was done, the file is first cut
+back to where that batch began. The journal lives in the run's checkpoint directory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from penstock.errors import InputError
+
+KEPT_BATCHES = 100
+"""Spark repeats the last batch only; a few more are kept for restored checkpoints."""
+LONGEST_JOURNAL = 5_000
+
+
+class Journal:
+    """Where each batch begins and ends in a file; lines of JSON, the last word counts."""
+
+    def __init__(self, path: Path, subject: dict[str, str]) -> None:
+        self.path = path
+        self.subject = subject
+        self.began: dict[int, int] = {}
+        self.ended: dict[int, int] = {}
+        self.lines = 0
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.continues = self._read()
+        self._compact()
+
+    def _read(self) -> bool:
+        """Takes up what an earlier run wrote; False if there is nothing."""
+        if not self.path.exists():
+            return False
+        records = []
+        for line in self.path.read_bytes().splitlines():
+            try:
+                records.append(json.loads(line))
+            except ValueError:
+                break  # the last line may be torn by a crash; what it said had not begun
+        if not records:
+            return False
+        if records[0] != self.subject:
+            was = ", ".join(f"{k} {v}" for k, v in records[0].items())
+            now = ", ".join(f"{k} {v}" for k, v in self.subject.items())
+            raise InputError(
+                f"the checkpoint belongs to another output: {was}; this run has {now}",
+                hint="use the same --out and --format, or another --checkpoint directory",
+            )
+        for record in records[1:]:
+            self._apply(record)
+        return True
+
+    def _apply(self, record: dict[str, int]) -> None:
+        batch = record["batch"]
+        if "begin" in record:
+            # A batch that comes again takes back what was written since it first began.
+            for known in [b for b in self.began if b >= batch]:
+                del self.began[known]
+                self.ended.pop(known, None)
+            self.began[batch] = record["begin"]
+        else:
+            self.ended[batch] = record["end"]
+
+    def _compact(self) -> None:
+        """Writes the journal anew with its last batches only."""
+        kept = sorted(self.began)[-KEPT_BATCHES:]
+        self.began = {batch: self.began[batch] for batch in kept}
+        self.ended = {batch: self.ended[batch] for batch in kept if batch in self.ended}
+        records: list[dict] = [self.subject]
+        for batch in kept:
+            records.append({"batch": batch, "begin": self.began[batch]})
+            if batch in self.ended:
+                records.append({"batch": batch, "end": self.ended[batch]})
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        write_atomically(self.path, text.encode())
+        self.lines = len(records)
+
+    def _append(self, record: dict[str, int]) -> None:
+        with self.path.open("ab") as file:
+            file.write(json.dumps(record).encode() + b"\n")
+            to_disk(file)
+        self._apply(record)
+        self.lines += 1
+        if self.lines > LONGEST_JOURNAL and "end" in record:
+            self._compact()
+
+    def begin(self, batch: int, size: int) -> None:
+        self._append({"batch": batch, "begin": size})
+
+    def end(self, batch: int, size: int) -> None:
+        self._append({"batch": batch, "end": size})
+
+    def start_of(self, batch: int) -> int | None:
+        """Where a batch begins that was begun before (or, failing that, a later one)."""
+        later = [known for known in self.began if known >= batch]
+        return self.began[min(later)] if later else None
+
+    def size(self) -> int | None:
+        """How much of the file is certain: up to the end of the last batch, if it has one."""
+        if not self.began:
+            return None
+        last = max(self.began)
+        return self.ended.get(last, self.began[last])
+
+
+class JournaledFile:
+    """A file of header, batches and footer; without a journal it just begins anew."""
+
+    def __init__(self, path: Path, journal: Journal | None, header: bytes = b"") -> None:
+        self.path = path
+        self.journal = journal
+        self.header_size = len(header)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        certain = journal.size() if journal is not None and journal.continues else None
+        if certain is None:
+            self.file = path.open("w+b")
+            self.file.write(header)
+            to_disk(self.file)
+            to_disk_directory(path.parent)
+            self.position = len(header)
+            return
+        present = path.stat().st_size if path.exists() else 0
+        if present < certain:
+            raise InputError(
+                f"{path} is shorter than the checkpoint says: answers in it were lost",
+                hint="restore the file, or begin anew with another --checkpoint directory",
+            )
+        self.file = path.open("r+b")
+        self._cut(certain)
+
+    @property
+    def only_header(self) -> bool:
+        return self.position == self.header_size
+
+    def prepare(self, batch: int) -> None:
+        """Cuts off what an earlier attempt at this batch (and later ones) left behind."""
+        start = self.journal.start_of(batch) if self.journal is not None else None
+        if start is not None:
+            self._cut(start)
+
+    def append(self, batch: int, data: bytes) -> None:
+        """Adds the data of a prepared batch; on return it is on the disk."""
+        if not data and (self.journal is None or self.journal.start_of(batch) is None):
+            return  # nothing to add and nothing to take back: spare the disk
+        if self.journal is not None:
+            self.journal.begin(batch, self.position)
+        self.file.write(data)
+        to_disk(self.file)
+        self.position += len(data)
+        if self.journal is not None:
+            self.journal.end(batch, self.position)
+
+    def close(self, footer: bytes = b"") -> None:
+        """Ends the document. A later run cuts the footer off again and goes on."""
+        self.file.write(footer)
+        to_disk(self.file)
+        self.file.close()
+
+    def _cut(self, size: int) -> None:
+        self.file.truncate(size)
+        self.file.seek(size)
+        to_disk(self.file)
+        self.position = size
+
+
+def to_disk(file) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def to_disk_directory(path: Path) -> None:
+    """Makes a file's creation or renaming durable: its name is in the directory."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Either the whole new content is there afterwards or the old one, nothing between."""
+    unfinished = path.with_name(f".{path.name}.tmp")
+    with unfinished.open("wb") as file:
+        file.write(data)
+        to_disk(file)
+    os.replace(unfinished, path)
+    to_disk_directory(path.parent)

@@ -1,0 +1,81 @@
+"""What could not be used is never silently away: rejected lines and late elements.
+
+Both are JSON lines: one object per rejected line or late element. A file appears only when
+there is something to write. As with the answers, a batch that comes again is written once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.sinks.journal import Journal, JournaledFile
+
+
+class SideOutput:
+    """One file of JSON lines, or just a count if there is no file."""
+
+    def __init__(self, name: str, path: Path | None, checkpoint: Path | None) -> None:
+        self.name = name
+        self.path = path
+        self.journal_path = checkpoint / f"{name}.journal" if checkpoint is not None else None
+        self.counts: dict[int, int] = {}
+        self.file: JournaledFile | None = None
+        if path is not None and self.journal_path is not None and self.journal_path.exists():
+            self._open()  # an earlier run wrote here; what its last batch left must be cut
+
+    @property
+    def count(self) -> int:
+        """How many records this run has written."""
+        return sum(self.counts.values())
+
+    def write(self, batch_id: int, records: Iterable[Mapping[str, Any]]) -> None:
+        lines = [json.dumps(record, ensure_ascii=False, default=str) for record in records]
+        self.counts[batch_id] = len(lines)
+        if self.path is None or (self.file is None and not lines):
+            return
+        if self.file is None:
+            self._open()
+        assert self.file is not None
+        self.file.prepare(batch_id)
+        self.file.append(batch_id, "".join(line + "\n" for line in lines).encode())
+
+    def close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
+    def _open(self) -> None:
+        assert self.path is not None
+        journal = None
+        if self.journal_path is not None:
+            journal = Journal(self.journal_path, {self.name: str(self.path.resolve())})
+        self.file = JournaledFile(self.path, journal)
+
+
+class SideOutputs:
+    """The rejected lines and the late elements of a run."""
+
+    def __init__(
+        self,
+        rejected: Path | None = None,
+        late: Path | None = None,
+        checkpoint: Path | None = None,
+    ) -> None:
+        self.rejected = SideOutput("rejected", rejected, checkpoint)
+        self.late = SideOutput("late", late, checkpoint)
+
+    def write(
+        self,
+        batch_id: int,
+        rejected: Iterable[Mapping[str, Any]] = (),
+        late: Iterable[Mapping[str, Any]] = (),
+    ) -> None:
+        self.rejected.write(batch_id, rejected)
+        self.late.write(batch_id, late)
+
+    def close(self) -> None:
+        self.rejected.close()
+        self.late.close()
