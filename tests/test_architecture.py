@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "terms": {"errors", "timeline"},
     "algebra": BASE,
     "languages": BASE | {"algebra"},
-    "functions": BASE,
+    "functions": BASE | {"algebra"},
     "columns": BASE,
     "decode": BASE | {"columns"},
     "plan": BASE | {"algebra", "functions", "columns"},

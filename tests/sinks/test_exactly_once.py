@@ -99,8 +99,16 @@ def triple_batches(triples):
     return [{0: triples.slice(0, 2)}, {}, {0: triples.slice(2)}, {0: triples}]
 
 
-OUTPUTS = [("csv", "a.csv"), ("json", "a.json"), ("parquet", "a.parquet"), ("csv", "dir/"),
-           ("parquet", "dir/"), ("nquads", "a.nq"), ("trig", "a.trig"), ("trig", "dir/")]  # fmt: skip
+OUTPUTS = [
+    ("csv", "a.csv"),
+    ("json", "a.json"),
+    ("parquet", "a.parquet"),
+    ("csv", "dir/"),
+    ("parquet", "dir/"),
+    ("nquads", "a.nq"),
+    ("trig", "a.trig"),
+    ("trig", "dir/"),
+]
 
 
 @pytest.mark.parametrize("left_over", [0.0, 0.5, 1.0], ids=["nothing", "half", "all"])

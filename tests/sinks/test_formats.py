@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyoxigraph as ox
 import pytest
-from sinks.conftest import EX, LATER, NOON, XSD, table
 
 from penstock.errors import UsageError
 from penstock.sinks import Shape, format_for, open_sink, shapes_of
+from sinks.conftest import EX, LATER, NOON, XSD, table
 
 
 def written(path, format, shapes, *batches):
