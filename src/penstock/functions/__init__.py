@@ -1,0 +1,1 @@
+"""The scalar expression library of SPARQL 1.1: operators, functions, casts, aggregates."""

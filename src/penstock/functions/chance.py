@@ -1,0 +1,53 @@
+"""Random functions that a restart repeats: RAND, UUID, STRUUID and BNODE.
+
+Each draw is a hash of the solution's seed, the place of the expression in the query and the
+position of the call in the expression (docs/decisions/0001-timed-semantics.md).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from penstock.functions.values import text_literal
+from penstock.terms import XSD, BlankNode, Literal, NamedNode, Term
+
+
+def solution_seed(
+    bindings: Iterable[tuple[str, Term | None]], start: int | None = None, end: int | None = None
+) -> int:
+    """The seed of a solution ⟨μ, [start, end]⟩: equal solutions have equal seeds."""
+    bound = sorted((name, str(term)) for name, term in bindings if term is not None)
+    return int.from_bytes(_digest("solution", start, end, *bound)[:8], "big")
+
+
+def _digest(*parts: object) -> bytes:
+    return blake2b(repr(parts).encode(), digest_size=16).digest()
+
+
+def rand(*place: object) -> Literal:
+    """A double in [0, 1)."""
+    drawn = int.from_bytes(_digest("RAND", *place)[:8], "big") >> 11
+    return Literal(repr(drawn / 2**53), datatype=XSD.double)
+
+
+def uuid_text(*place: object) -> str:
+    return str(uuid.UUID(bytes=_digest("UUID", *place), version=4))
+
+
+def uuid_iri(*place: object) -> NamedNode:
+    return NamedNode("urn:uuid:" + uuid_text(*place))
+
+
+def uuid_string(*place: object) -> Literal:
+    return text_literal(uuid_text(*place))
+
+
+def fresh_blank(*place: object) -> BlankNode:
+    return BlankNode("b" + _digest("BNODE", *place).hex())
+
+
+def labelled_blank(seed: int, label: str) -> BlankNode:
+    """BNODE(label): the same blank node for the same label within one solution."""
+    return BlankNode("b" + _digest("label", seed, label).hex())
