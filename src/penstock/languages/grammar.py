@@ -1,0 +1,29 @@
+"""The grammars, and the parser that is built from them once, when it is first needed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+
+from lark import Lark, Tree
+from lark.exceptions import UnexpectedInput
+
+from penstock.languages.source import Source
+from penstock.languages.syntax_errors import explain
+
+
+@lru_cache(maxsize=None)
+def parser(*grammars: str) -> Lark:
+    """The LALR parser of a grammar; later files extend the rules of earlier ones."""
+    folder = files("penstock.languages")
+    text = "\n".join((folder / name).read_text(encoding="utf-8") for name in grammars)
+    return Lark(text, parser="lalr", lexer="contextual", start="query", maybe_placeholders=False)
+
+
+def syntax_tree(source: Source, grammars: tuple[str, ...]) -> Tree:
+    """The syntax tree of a query text."""
+    lark = parser(*grammars)
+    try:
+        return lark.parse(source.text)
+    except UnexpectedInput:
+        raise explain(lark, source) from None

@@ -1,0 +1,280 @@
+"""Why a text is not a query: from the parser's complaint to a sentence with a hint."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from functools import lru_cache
+
+from lark import Lark
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+from penstock.errors import QueryError
+from penstock.languages.source import Source
+
+_KEYWORD_PATTERN = re.compile(r"\(\?:([\w|]+)\)\\b")
+_WORD = re.compile(r"[A-Za-z_]\w*(?![\w:])")
+_CHUNK = re.compile(r"[^\s{}()\[\];,.]+")
+# Strings, IRIs and comments are matched so that brackets inside them do not count.
+_BRACKETS = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
+    r'|"(?:[^"\\\n\r]|\\.)*"'
+    r"|'(?:[^'\\\n\r]|\\.)*'"
+    r'|<[^<>"{}|^`\\\x00-\x20]*>'
+    r"|\#[^\r\n]*"
+    r"|(?P<open>[{(\[])|(?P<close>[})\]])",
+    re.S,
+)
+_CLOSING = {"{": "}", "(": ")", "[": "]"}
+_STRING_START = re.compile(r'"""|\'\'\'|"|\'')
+_BAD_ESCAPE = re.compile(r"\\(?![tbnrf\\\"'])(?:[uU][0-9A-Fa-f]*|.)?", re.S)
+
+EP_SPARQL_WORDS = (
+    "SEQ",
+    "EQUALS",
+    "OPTIONALSEQ",
+    "EQUALSOPTIONAL",
+    "getDURATION",
+    "getSTARTTIME",
+    "getENDTIME",
+)
+_AFTER_WHERE = ("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET")
+_OUTSIDE_BRACES = ("FILTER", "OPTIONAL", "MINUS", "BIND", "GRAPH")
+
+# How terminals other than keywords are called in "expected …", in this order.
+_TERMINAL_NAMES = {
+    "VAR": "a variable",
+    "IRIREF": "an IRI",
+    "PNAME_LN": "an IRI",
+    "PNAME_NS": "an IRI",
+    "STRING": "a literal",
+    "LONG_STRING": "a literal",
+    "INTEGER": "a number",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "LPAR": "(",
+    "RPAR": ")",
+    "NIL": "(",
+    "DOT": ".",
+    "SEMICOLON": ";",
+    "COMMA": ",",
+    "$END": "the end of the query",
+}
+_MOST_EXPECTED = 8
+
+
+def explain(lark: Lark, source: Source) -> QueryError:
+    """The error of a text that the parser has refused."""
+    text = source.text
+    attempt = lark.parse_interactive(text)
+    try:
+        for _ in attempt.iter_parse():
+            pass
+    except UnexpectedCharacters as problem:
+        position, length = problem.pos_in_stream, None
+    except UnexpectedToken as problem:
+        position = problem.token.start_pos
+        length = len(problem.token)
+    else:
+        return _ends_too_early(source, _expected(lark, attempt.accepts()))
+    keywords, others = _expected(lark, attempt.accepts())
+
+    string = _STRING_START.match(text, position)
+    if string and length is None:
+        return _broken_string(source, position, string[0])
+    if text[position] == "<" and "an IRI" in others and length != 2:
+        return _broken_iri(source, position)
+    if word := _WORD.match(text, position):
+        return _unexpected_word(lark, source, word, keywords, others)
+    if text[position] in "})]":
+        return _wrong_bracket(source, position, _one_of(keywords, others))
+    if length is None:
+        length = len(_CHUNK.match(text, position)[0]) if _CHUNK.match(text, position) else 1
+    found = text[position : position + length]
+    message = f"{_shown(found)} cannot stand here"
+    return source.error(
+        message, source.span(position, position + length), _one_of(keywords, others)
+    )
+
+
+def _ends_too_early(source: Source, expected: tuple[list[str], list[str]]) -> QueryError:
+    text = source.text
+    if not re.sub(r"#[^\r\n]*", "", text).strip():
+        return source.error(
+            "the query is empty",
+            source.span(0, 0),
+            "begin with SELECT, CONSTRUCT, ASK or DESCRIBE",
+        )
+    opened = _open_brackets(text, len(text))
+    if opened:
+        position = opened[-1]
+        bracket = text[position]
+        return source.error(
+            f"this {bracket} is never closed",
+            source.span(position, position + 1),
+            f"the query ends where a {_CLOSING[bracket]} is still missing",
+        )
+    end = len(text.rstrip())
+    return source.error("the query ends too early", source.span(end, end), _one_of(*expected))
+
+
+def _broken_string(source: Source, position: int, quote: str) -> QueryError:
+    text = source.text
+    body = re.compile(rf"(?:(?!{quote})[^\\{'' if len(quote) == 3 else chr(10) + chr(13)}]|\\.)*")
+    end = body.match(text, position + len(quote)).end()
+    if text.startswith(quote, end):
+        escape = next(
+            (
+                found
+                for found in re.finditer(r"\\(?:[uU][0-9A-Fa-f]*|.)", text[position:end], re.S)
+                if _BAD_ESCAPE.fullmatch(found[0])
+            ),
+            None,
+        )
+        if escape is not None:
+            start = position + escape.start()
+            return source.error(
+                f"{escape[0]} is not an escape sequence",
+                source.span(start, start + len(escape[0])),
+                "a backslash itself is written \\\\; the escapes are "
+                "\\t \\b \\n \\r \\f \\\" \\' \\\\ \\uXXXX and \\UXXXXXXXX",
+            )
+        return source.error("a literal cannot stand here", source.span(position, end))
+    hint = f"close it with {quote}"
+    if len(quote) == 1:
+        hint += f", or write a text of several lines between {quote * 3} and {quote * 3}"
+    return source.error("this string is never closed", source.span(position, end), hint)
+
+
+def _broken_iri(source: Source, position: int) -> QueryError:
+    text = source.text
+    good = re.compile(r'<[^<>"{}|^`\\\x00-\x20]*').match(text, position).end()
+    if good < len(text) and text[good] in '"{}|^`\\ ':
+        character = "a space" if text[good] == " " else text[good]
+        return source.error(
+            f"this IRI is not closed before {character}",
+            source.span(position, good),
+            "close it with >; inside an IRI such a character is percent-encoded, "
+            f"here as %{ord(text[good]):02X}",
+        )
+    return source.error("this IRI is never closed", source.span(position, good), "close it with >")
+
+
+def _unexpected_word(
+    lark: Lark, source: Source, word: re.Match[str], keywords: list[str], others: list[str]
+) -> QueryError:
+    name = word[0]
+    span = source.span(word.start(), word.end())
+    known = {keyword.upper(): keyword for keyword in _all_keywords(lark)}
+    time_words = {ep_word.upper(): ep_word for ep_word in EP_SPARQL_WORDS}
+    if name.upper() not in known and name.upper() in time_words:
+        kind = "a function" if name.upper().startswith("GET") else "an operator"
+        return source.error(
+            f"{time_words[name.upper()]} is {kind} of EP-SPARQL, not of SPARQL",
+            span,
+            "read the query as ep-sparql",
+        )
+    if name.upper() in known:
+        return source.error(
+            f"{known[name.upper()]} cannot stand here",
+            span,
+            _keyword_hint(source, word, name.upper(), _one_of(keywords, others)),
+        )
+    by_upper = {keyword.upper(): keyword for keyword in keywords}
+    close = difflib.get_close_matches(name.upper(), by_upper, 1, 0.6)
+    if close:
+        return source.error(
+            f"{name} is not known here", span, f"did you mean {by_upper[close[0]]}?"
+        )
+    if "an IRI" in others:
+        return source.error(
+            f"{name} is neither a keyword nor a term",
+            span,
+            f"an IRI is written <http://…/{name}> or with a prefix, as in :{name}; "
+            f"a variable ?{name}",
+        )
+    return source.error(f"{name} is not known here", span, _one_of(keywords, others))
+
+
+def _keyword_hint(
+    source: Source, word: re.Match[str], keyword: str, fallback: str | None
+) -> str | None:
+    """A better hint where the usual reason of a misplaced keyword is known."""
+    opened = [p for p in _open_brackets(source.text, word.start()) if source.text[p] == "{"]
+    if keyword in _AFTER_WHERE and opened:
+        place = source.span(opened[-1], opened[-1] + 1)
+        return (
+            f"it stands after the group; the {{ in line {place.line}, "
+            f"column {place.column} is not closed before it"
+        )
+    if keyword in _OUTSIDE_BRACES and not opened:
+        return "move it inside the braces of WHERE"
+    return fallback
+
+
+def _wrong_bracket(source: Source, position: int, fallback: str | None) -> QueryError:
+    text = source.text
+    span = source.span(position, position + 1)
+    opened = _open_brackets(text, position)
+    if not opened:
+        return source.error(f"this {text[position]} closes nothing", span, "remove it")
+    last = text[opened[-1]]
+    if _CLOSING[last] != text[position]:
+        place = source.span(opened[-1], opened[-1] + 1)
+        return source.error(
+            f"this {text[position]} comes before the {_CLOSING[last]} of an open {last}",
+            span,
+            f"close the {last} in line {place.line}, column {place.column} first",
+        )
+    return source.error(f"{text[position]} cannot stand here", span, fallback)
+
+
+def _open_brackets(text: str, end: int) -> list[int]:
+    """The places of the brackets that are still open at `end`, outermost first."""
+    opened: list[int] = []
+    for match in _BRACKETS.finditer(text, 0, end):
+        if match["open"]:
+            opened.append(match.start())
+        elif match["close"] and opened and _CLOSING[text[opened[-1]]] == match["close"]:
+            opened.pop()
+    return opened
+
+
+@lru_cache(maxsize=None)
+def _keywords(lark: Lark) -> dict[str, tuple[str, ...]]:
+    """The words of each keyword terminal, as the grammar spells them."""
+    found = {}
+    for terminal in lark.terminals:
+        match = _KEYWORD_PATTERN.fullmatch(terminal.pattern.value)
+        if match:
+            found[terminal.name] = tuple(match[1].split("|"))
+    return found
+
+
+def _all_keywords(lark: Lark) -> list[str]:
+    return [word for words in _keywords(lark).values() for word in words]
+
+
+def _expected(lark: Lark, accepts: set[str]) -> tuple[list[str], list[str]]:
+    """What could have come: keywords (in the grammar's order), and other things by name."""
+    keywords = [
+        word for name, words in _keywords(lark).items() if name in accepts for word in words
+    ]
+    others = [name for terminal, name in _TERMINAL_NAMES.items() if terminal in accepts]
+    return keywords, list(dict.fromkeys(others))
+
+
+def _one_of(keywords: list[str], others: list[str]) -> str | None:
+    names = [*others, *keywords]
+    if not names or len(names) > _MOST_EXPECTED:
+        names = others
+    if not names:
+        return None
+    if len(names) == 1:
+        return f"expected {names[0]}"
+    return f"expected {', '.join(names[:-1])} or {names[-1]}"
+
+
+def _shown(found: str) -> str:
+    return found if found.isprintable() else ascii(found)[1:-1]
