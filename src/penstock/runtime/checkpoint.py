@@ -1,0 +1,101 @@
+"""The checkpoint directory: what it holds, and whose it is.
+
+    checkpoint.json   the fingerprint of the queries, shards, streams and lateness
+    source/           logs of segments, spooled standard input, the job for the workers
+    spark/            Spark's own: offsets, commits, state
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import InputError, UsageError
+from penstock.runtime.contract import Program
+from penstock.sources.streams import StreamSpec
+
+LAYOUT = 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The places inside a checkpoint directory."""
+
+    root: Path
+
+    @property
+    def identity(self) -> Path:
+        return self.root / "checkpoint.json"
+
+    @property
+    def source(self) -> Path:
+        return self.root / "source"
+
+    @property
+    def spark(self) -> Path:
+        return self.root / "spark"
+
+    def committed(self, batch: int) -> bool:
+        """Whether Spark has finished a batch for good."""
+        return (self.spark / "commits" / str(batch)).exists()
+
+
+def stored_shards(directory: str | os.PathLike[str]) -> int | None:
+    """The number of shards that a checkpoint was begun with: it cannot change later."""
+    identity = Checkpoint(Path(directory)).identity
+    try:
+        return int(json.loads(identity.read_text())["shards"])
+    except (FileNotFoundError, KeyError, ValueError):
+        return None
+
+
+def open_checkpoint(
+    directory: str | os.PathLike[str],
+    program: Program,
+    streams: tuple[StreamSpec, ...],
+    lateness: int,
+) -> Checkpoint:
+    """Begin a checkpoint, or go on with one that belongs to exactly this run."""
+    if "://" in os.fspath(directory):
+        raise UsageError(
+            f"the checkpoint {directory} is not a directory path",
+            hint="use a local or mounted directory that driver and workers share",
+        )
+    checkpoint = Checkpoint(Path(directory).absolute())
+    identity = {
+        "layout": LAYOUT,
+        "fingerprint": program.fingerprint,
+        "shards": program.shards,
+        "streams": [[spec.iri, *spec.paths] for spec in streams],
+        "lateness": lateness,
+    }
+    checkpoint.source.mkdir(parents=True, exist_ok=True)
+    if not checkpoint.identity.exists():
+        if checkpoint.spark.exists():
+            raise InputError(f"{directory} is not a checkpoint of Penstock")
+        aside = checkpoint.root / ".checkpoint.json"
+        aside.write_text(json.dumps(identity, indent=1))
+        os.replace(aside, checkpoint.identity)
+        return checkpoint
+    try:
+        stored = json.loads(checkpoint.identity.read_text())
+    except ValueError:
+        raise InputError(f"{checkpoint.identity} is damaged") from None
+    hint = "use a new checkpoint directory, or run with what this one was begun with"
+    for name, said in (
+        ("layout", "was written by another version of Penstock"),
+        ("fingerprint", "belongs to other queries"),
+        ("streams", "belongs to other streams"),
+        ("lateness", "was begun with another lateness"),
+        ("shards", "was begun with another number of shards"),
+    ):
+        if stored.get(name) != identity[name]:
+            detail = (
+                f": {stored.get(name)} there, {identity[name]} now"
+                if name in ("shards", "lateness", "streams")
+                else ""
+            )
+            raise InputError(f"the checkpoint {directory} {said}{detail}", hint=hint)
+    return checkpoint

@@ -1,0 +1,91 @@
+"""What the runtime asks of an engine, and what it hands to the sinks.
+
+The engine (`penstock.engine.program`) knows nothing of Spark: a `Program` says which shard
+each occurrence belongs to, and a `Shard` holds the state of its part and steps from batch to
+batch. Payloads between them are opaque bytes (Arrow IPC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from penstock.decode.occurrences import Occurrences
+from penstock.sources.splits import Split
+from penstock.sources.streams import StreamSpec
+
+# Results carry the index of their query, or one of these.
+LATE = -1
+"""Elements that came after the watermark had passed their end."""
+REJECTS = -2
+"""Input that could not be decoded: Arrow IPC with columns source, line, reason, text."""
+
+
+class Shard(Protocol):
+    """The state of one shard, and its step from batch to batch."""
+
+    def restore(self, chunks: Iterable[tuple[str, bytes]]) -> None:
+        """Take over the chunks of the state store; called once, right after `open`."""
+
+    def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
+        """Take in payloads at a watermark; answers as (query index or LATE, Arrow IPC bytes)."""
+
+    def changes(self) -> tuple[list[tuple[str, bytes]], list[str]]:
+        """The chunks to put and the keys to delete since the last call."""
+
+    def wake_at(self) -> int | None:
+        """The earliest watermark at which a step without input would answer something."""
+
+
+class Program(Protocol):
+    """All registered queries, ready to run; travels to the workers by pickle."""
+
+    fingerprint: str
+    shards: int
+    keep_predicates: np.ndarray | None
+
+    def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:
+        """What each shard must see of these occurrences."""
+
+    def open(self, shard: int) -> Shard:
+        """A new, empty shard."""
+
+
+class SplitDecoder(Protocol):
+    """Turns one split of a stream into occurrences."""
+
+    def decode(self, split: Split) -> Occurrences: ...
+
+
+class DecoderFactory(Protocol):
+    """Makes the decoder of a stream; a module-level function, because it travels by pickle."""
+
+    def __call__(
+        self, spec: StreamSpec, keep_predicates: np.ndarray | None, strict: bool
+    ) -> SplitDecoder: ...
+
+
+@dataclass
+class RunStatistics:
+    """What a run has done so far."""
+
+    batches: int = 0
+    elements: int = 0
+    occurrences: int = 0
+    bytes: int = 0
+    rejects: int = 0
+    late: int = 0
+    restored: int = 0  # how often a shard was restored from the state store
+    answers: dict[int, int] = field(default_factory=dict)  # payloads' rows by query index
+    watermark: int | None = None
+    seconds: float = 0.0
+    ended: bool = False
+    interrupted: bool = False
+
+    @property
+    def rate(self) -> float:
+        """Occurrences per second since the run began."""
+        return self.occurrences / self.seconds if self.seconds > 0 else 0.0

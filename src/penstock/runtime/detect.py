@@ -1,0 +1,117 @@
+"""The stateful operator on Spark: one group per shard, which steps once in every batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import (
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
+from pyspark.sql.types import (
+    BinaryType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from penstock.runtime.contract import REJECTS
+from penstock.runtime.failures import carried
+from penstock.runtime.intake import CONTROL, PAYLOAD, REJECTED
+from penstock.runtime.job import JobReference
+from penstock.runtime.shards import KEEPER
+from penstock.runtime.watermark import Clock
+
+STATISTICS = -3
+"""The query index of a row that tells what the batch took in (JSON)."""
+
+OUTPUT = "query int, shard int, place int, payload binary"
+
+_CHUNK_KEY = StructType([StructField("key", StringType())])
+_CHUNK = StructType([StructField("data", BinaryType())])
+_HEAD = StructType(
+    [
+        StructField("stamp", StringType()),
+        StructField("watermark", LongType()),
+        StructField("ends", StringType()),
+    ]
+)
+
+
+class Detector(StatefulProcessor):
+    """Hands a shard its payloads, and its changes to the state store."""
+
+    def __init__(self, job: JobReference) -> None:
+        self.job = job
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.chunks = handle.getMapState("chunks", _CHUNK_KEY, _CHUNK)
+        self.head = handle.getValueState("head", _HEAD)
+
+    def handleInputRows(
+        self, key: Any, rows: Iterator[Row], timerValues: TimerValues
+    ) -> Iterator[Row]:
+        with carried():
+            yield from self._step(key[0], list(rows))
+
+    def _stored_chunks(self) -> Iterator[tuple[str, bytes]]:
+        if self.chunks.exists():
+            for (key,), (data,) in self.chunks.iterator():
+                yield key, bytes(data)
+
+    def _step(self, key: int, rows: list[Row]) -> Iterator[Row]:
+        job = self.job.load()
+        shard = job.keys.index(key)
+        rows.sort(key=lambda row: (row.place, row.stream))
+        seen: dict[int, int] = {}
+        behind: list[int] = []
+        ended = False
+        payloads: list[bytes] = []
+        counted = {"elements": 0, "occurrences": 0, "bytes": 0, "rejects": 0}
+        place = 0
+        for row in rows:
+            if row.kind == CONTROL:
+                said = json.loads(bytes(row.payload))
+                behind, ended = said["behind"], said["ended"]
+            elif row.kind == PAYLOAD:
+                seen[row.stream] = max(row.latest, seen.get(row.stream, row.latest))
+                counted["elements"] += row.elements
+                counted["occurrences"] += row.occurrences
+                counted["bytes"] += row.bytes
+                if row.payload is not None:
+                    payloads.append(bytes(row.payload))
+            elif row.kind == REJECTED:
+                counted["rejects"] += row.elements
+                yield Row(query=REJECTS, shard=shard, place=place, payload=bytes(row.payload))
+                place += 1
+        head = self.head.get()
+        stamp: str | None = None
+        clock = Clock(job.lateness)
+        if head is not None:
+            stamp, watermark, ends = head
+            clock = Clock.restored(job.lateness, watermark, ends)
+        before = clock.watermark
+        after = clock.advance(seen, behind, ended)
+        step = KEEPER.step(
+            job.run, job.program, shard, stamp, self._stored_chunks(),
+            payloads, before, after, ended,
+        )  # fmt: skip
+        for name in step.deletes:
+            self.chunks.removeKey((name,))
+        for name, data in step.puts:
+            self.chunks.updateValue((name,), (data,))
+        self.head.update((step.stamp, after, clock.ends_text()))
+        for query, payload in step.results:
+            yield Row(query=query, shard=shard, place=place, payload=payload)
+            place += 1
+        counted |= {"watermark": after, "ended": ended, "restored": step.restored}
+        told = json.dumps(counted).encode()
+        yield Row(query=STATISTICS, shard=shard, place=place, payload=told)
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,57 @@
+"""Carries a PenstockError from a worker to the driver, through Spark's own exceptions.
+
+Spark knows a worker's exception only by its text, wrapped in traces of two languages. The
+worker therefore writes the error into its message in a form that the driver can find again.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+
+from penstock import errors
+from penstock.errors import PenstockError
+
+_MARK = re.compile(r"penstock-error:([A-Za-z0-9+/=]+):")
+
+
+class WorkerFailure(RuntimeError):
+    """A PenstockError on its way out of a worker."""
+
+
+@contextlib.contextmanager
+def carried() -> Iterator[None]:
+    """Wrap what runs in a worker: a PenstockError leaves it in a form that survives the way."""
+    try:
+        yield
+    except PenstockError as problem:
+        fields = {
+            "type": type(problem).__name__,
+            "message": problem.message,
+            "hint": problem.hint,
+            "origin": problem.origin,
+        }
+        coded = base64.b64encode(json.dumps(fields).encode()).decode()
+        raise WorkerFailure(f"{problem.message} penstock-error:{coded}:") from problem
+
+
+def recovered(text: str) -> PenstockError | None:
+    """The PenstockError that a text of Spark's tells of, or None."""
+    match = _MARK.search(text)
+    if match is None:
+        return None
+    fields = json.loads(base64.b64decode(match[1]))
+    kind = getattr(errors, fields["type"], errors.InputError)
+    return kind(fields["message"], hint=fields["hint"], origin=fields["origin"])
+
+
+def reason_of(text: str) -> str:
+    """The last line of a Python or Java trace that says what happened, for other failures."""
+    python = re.findall(r"^\s*([A-Za-z_][\w.]*(?:Error|Exception|Failure|Interrupt)\b.*)$", text, re.M)
+    if python:
+        return python[-1].strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0] if lines else "unknown failure"

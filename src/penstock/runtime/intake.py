@@ -1,0 +1,166 @@
+"""The way in: a task reads its splits, decodes them, and routes what it found to the shards.
+
+One row per split and shard goes into the exchange, with everything the shard must see as one
+payload. Every shard gets a row from every split, if only to learn how far time has come.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from penstock.decode.occurrences import Reject
+from penstock.runtime.contract import SplitDecoder
+from penstock.runtime.failures import carried
+from penstock.runtime.job import Job, JobReference
+from penstock.sources.files import FileSource, FileSourceOptions, FileStreamReader, TaskPartition
+from penstock.sources.splits import Control, Split
+from penstock.timeline import NEVER
+
+# What a row of the exchange is.
+PAYLOAD, CONTROL, REJECTED = 0, 1, 2
+
+SCHEMA = (
+    "shard int, kind int, place int, stream int, latest long, elements long,"
+    " occurrences long, bytes long, payload binary"
+)
+ARROW_SCHEMA = pa.schema(
+    [
+        ("shard", pa.int32()),
+        ("kind", pa.int32()),
+        ("place", pa.int32()),  # the order in which a shard takes its rows
+        ("stream", pa.int32()),
+        ("latest", pa.int64()),  # the latest end of an element of the split
+        ("elements", pa.int64()),
+        ("occurrences", pa.int64()),
+        ("bytes", pa.int64()),
+        ("payload", pa.binary()),
+    ]
+)
+REJECT_SCHEMA = pa.schema(
+    [("source", pa.string()), ("line", pa.int64()), ("reason", pa.string()), ("text", pa.string())]
+)
+
+_decoders: dict[tuple[str, int], SplitDecoder] = {}
+
+
+def to_ipc(table: pa.Table | pa.RecordBatch) -> bytes:
+    """A table as the bytes of an Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write(table)
+    return sink.getvalue().to_pybytes()
+
+
+def rejects_table(rejects: list[Reject]) -> pa.Table:
+    return pa.table(
+        [
+            [reject.source for reject in rejects],
+            [reject.line for reject in rejects],
+            [reject.reason for reject in rejects],
+            [reject.text for reject in rejects],
+        ],
+        schema=REJECT_SCHEMA,
+    )
+
+
+def _decoder_for(job: Job, stream: int) -> SplitDecoder:
+    """The stream's decoder, kept in the worker: it may hold compiled code and term tables."""
+    key = (job.run, stream)
+    if key not in _decoders:
+        for stale in [each for each in _decoders if each[0] != job.run]:
+            del _decoders[stale]
+        _decoders[key] = job.decoder(
+            job.streams[stream], job.program.keep_predicates, job.strict
+        )
+    return _decoders[key]
+
+
+def _batch(rows: list[tuple]) -> pa.RecordBatch:
+    columns = [
+        pa.array(column, type=field.type)
+        for column, field in zip(zip(*rows, strict=True), ARROW_SCHEMA, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=ARROW_SCHEMA)
+
+
+def take_in(job: Job, split: Split) -> pa.RecordBatch:
+    """Decode one split and route it: the rows that it sends into the exchange."""
+    occurrences = _decoder_for(job, split.stream).decode(split)
+    latest = int(occurrences.instants[-1]) if len(occurrences.instants) else NEVER
+    payloads: dict[int, list[bytes]] = {}
+    for shard, payload in job.program.route(split.stream, occurrences):
+        payloads.setdefault(shard, []).append(payload)
+    rows = []
+    for shard, key in enumerate(job.keys):
+        # The counts travel once, with the row for shard 0.
+        counts = (
+            (occurrences.elements, len(occurrences), split.end - split.start)
+            if shard == 0
+            else (0, 0, 0)
+        )
+        for payload in payloads.get(shard, [None]):
+            rows.append((key, PAYLOAD, split.order, split.stream, latest, *counts, payload))
+            counts = (0, 0, 0)
+    if occurrences.rejects:
+        table = to_ipc(rejects_table(occurrences.rejects))
+        rows.append(
+            (job.keys[0], REJECTED, split.order, split.stream, NEVER,
+             len(occurrences.rejects), 0, 0, table)
+        )  # fmt: skip
+    return _batch(rows)
+
+
+def announce(job: Job, control: Control) -> pa.RecordBatch:
+    """Tell every shard how far the streams are."""
+    said = json.dumps({"behind": control.behind, "ended": control.ended}).encode()
+    return _batch([(key, CONTROL, -1, -1, NEVER, 0, 0, 0, said) for key in job.keys])
+
+
+class ElementReader(FileStreamReader):
+    """Plans like `FileStreamReader`, and decodes in the tasks."""
+
+    def __init__(self, options: FileSourceOptions, job: JobReference) -> None:
+        super().__init__(options)
+        self.job = job
+
+    def initialOffset(self) -> dict:
+        with carried():
+            return super().initialOffset()
+
+    def latestOffset(self, start, limit) -> dict:
+        with carried():
+            return super().latestOffset(start, limit)
+
+    def partitions(self, start: dict, end: dict) -> list[TaskPartition]:
+        with carried():
+            return super().partitions(start, end)
+
+    def read(self, partition: TaskPartition) -> Iterator[pa.RecordBatch]:
+        with carried():
+            job = self.job.load()
+            if partition.task.control is not None:
+                yield announce(job, partition.task.control)
+            for split in partition.task.splits:
+                yield take_in(job, split)
+
+
+class ElementSource(FileSource):
+    """The data source of a run: `plan` as in `FileSource`, and where the job is."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
+
+    @classmethod
+    def name(cls) -> str:
+        return "penstock"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> ElementReader:
+        reference = JobReference(self.options["run"], self.options["job"])
+        return ElementReader(FileSourceOptions.from_json(self.options["plan"]), reference)

@@ -1,0 +1,270 @@
+"""Runs a program on Spark: one Structured Streaming query for all registered queries."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.errors import PenstockError, UsageError
+from penstock.runtime.checkpoint import Checkpoint, open_checkpoint
+from penstock.runtime.contract import (
+    LATE,
+    DecoderFactory,
+    Program,
+    RunStatistics,
+)
+from penstock.runtime.detect import OUTPUT, STATISTICS, Detector
+from penstock.runtime.failures import reason_of, recovered
+from penstock.runtime.intake import ElementSource
+from penstock.runtime.job import Job, publish
+from penstock.runtime.session import start_session
+from penstock.sources.files import FileSourceOptions
+from penstock.sources.splits import MEGABYTE
+from penstock.sources.spool import Spool
+from penstock.sources.streams import StreamSpec
+from penstock.timeline import NEVER
+
+Results = list[tuple[int, bytes]]
+OnBatch = Callable[[int, Results], None]
+OnProgress = Callable[[RunStatistics], None]
+
+_WAIT = 0.1
+
+
+@dataclass
+class RunOptions:
+    """How a run goes about it; the defaults suit a laptop."""
+
+    batch_bytes: int = 128 * MEGABYTE
+    strict: bool = False
+    trigger: str | None = None  # the least time between two batches in follow mode, "1 second"
+    settings: Mapping[str, str] | None = None  # of Spark, beside our own
+    log: Path | None = None  # a file for Spark's warnings
+
+
+def run(
+    program: Program,
+    streams: Sequence[StreamSpec],
+    *,
+    decoder: DecoderFactory,
+    on_batch: OnBatch,
+    follow: bool = False,
+    lateness: int = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
+    master: str | None = None,
+    on_progress: OnProgress | None = None,
+    stop: threading.Event | None = None,
+    options: RunOptions | None = None,
+) -> RunStatistics:
+    """Run until the streams end, `stop` is set or the user interrupts.
+
+    `on_batch(batch, results)` gets the results of each batch in order, as (query index, Arrow
+    IPC bytes), where LATE and REJECTS stand in place of an index for the side outputs. After
+    a crash it may get the batch again that was not committed: who writes, must know by the
+    number what is already written.
+    """
+    options = options or RunOptions()
+    streams = tuple(streams)
+    if sum(spec.from_standard_input for spec in streams) > 1:
+        raise UsageError("only one stream can come from standard input")
+    temporary = Path(tempfile.mkdtemp(prefix="penstock-run-")) if checkpoint is None else None
+    try:
+        place = open_checkpoint(temporary or checkpoint, program, streams, lateness)
+        session = start_session(
+            master, shards=program.shards, settings=options.settings, log=options.log
+        )
+        job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, lateness)
+        return _Run(session, job, place, follow, on_batch, on_progress, stop, options).go()
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+class _Run:
+    """One run from start to end."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        job: Job,
+        checkpoint: Checkpoint,
+        follow: bool,
+        on_batch: OnBatch,
+        on_progress: OnProgress | None,
+        stop: threading.Event | None,
+        options: RunOptions,
+    ) -> None:
+        self.session = session
+        self.job = job
+        self.checkpoint = checkpoint
+        self.follow = follow
+        self.on_batch = on_batch
+        self.on_progress = on_progress
+        self.stop = stop or threading.Event()
+        self.options = options
+        self.statistics = RunStatistics()
+        self.problem: BaseException | None = None  # what on_batch raised
+        self.last_batch: int | None = None
+        self.began = time.monotonic()
+
+    def go(self) -> RunStatistics:
+        self._check_inputs()
+        spools = [
+            Spool(spec, self.checkpoint.source / f"stdin-{i}")
+            for i, spec in enumerate(self.job.streams)
+            if spec.from_standard_input
+        ]
+        live = self.follow or bool(spools)
+        for spool in spools:
+            spool.start()
+        query: StreamingQuery | None = None
+        try:
+            query = self._start(live)
+            self._wait(query, spools)
+        except KeyboardInterrupt:
+            self.statistics.interrupted = True
+        except PySparkException as problem:
+            raise self._told(problem) from None
+        finally:
+            if query is not None:
+                self._stop(query)
+        self.statistics.seconds = time.monotonic() - self.began
+        return self.statistics
+
+    def _check_inputs(self) -> None:
+        """Refuse at once what the planner would only find after Spark has started."""
+        for spec in self.job.streams:
+            for path in spec.paths:
+                if path == "-" or os.path.isdir(path):
+                    continue
+                if not os.path.exists(path):
+                    raise UsageError(f"there is no file or directory {path}")
+                spec.format_for(path)
+
+    def _start(self, live: bool) -> StreamingQuery:
+        session, job = self.session, self.job
+        session.conf.set("spark.sql.shuffle.partitions", str(job.program.shards))
+        reference = publish(job, self.checkpoint.source)
+        plan = FileSourceOptions(
+            job.streams,
+            str(self.checkpoint.source),
+            follow=self.follow,
+            batch_bytes=self.options.batch_bytes,
+            parallelism=session.sparkContext.defaultParallelism,
+        )
+        session.dataSource.register(ElementSource)
+        elements = (
+            session.readStream.format("penstock")
+            .option("plan", plan.to_json())
+            .option("run", reference.run)
+            .option("job", reference.path)
+            .load()
+        )
+        answers = elements.groupBy("shard").transformWithState(
+            statefulProcessor=Detector(reference),
+            outputStructType=OUTPUT,
+            outputMode="Append",
+            timeMode="None",
+        )
+        writer = (
+            answers.writeStream.foreachBatch(self._take)
+            .outputMode("append")
+            .option("checkpointLocation", self.checkpoint.spark.as_uri())
+        )
+        if not live:
+            writer = writer.trigger(availableNow=True)
+        elif self.options.trigger is not None:
+            writer = writer.trigger(processingTime=self.options.trigger)
+        return writer.start()
+
+    def _take(self, frame: DataFrame, batch: int) -> None:
+        """Hand a batch's results on; called by Spark on a thread of its own."""
+        try:
+            table = frame.toArrow()
+            order = table.select(["shard", "place"]).to_pydict()
+            rows = sorted(
+                zip(order["shard"], order["place"], range(table.num_rows), strict=True)
+            )
+            queries = table.column("query").to_pylist()
+            payloads = table.column("payload").to_pylist()
+            results: Results = []
+            for _, _, i in rows:
+                if queries[i] == STATISTICS:
+                    self._count(json.loads(payloads[i]))
+                else:
+                    results.append((queries[i], payloads[i]))
+            self.on_batch(batch, results)
+            self.statistics.batches += 1
+            self.statistics.seconds = time.monotonic() - self.began
+            if self.statistics.ended:
+                self.last_batch = batch
+            if self.on_progress is not None:
+                self.on_progress(self.statistics)
+        except BaseException as problem:
+            self.problem = problem
+            raise
+
+    def _count(self, told: dict[str, Any]) -> None:
+        statistics = self.statistics
+        statistics.elements += told["elements"]
+        statistics.occurrences += told["occurrences"]
+        statistics.bytes += told["bytes"]
+        statistics.rejects += told["rejects"]
+        statistics.restored += told["restored"]
+        statistics.ended = statistics.ended or told["ended"]
+        if told["watermark"] != NEVER:
+            statistics.watermark = told["watermark"]
+
+    def _wait(self, query: StreamingQuery, spools: list[Spool]) -> None:
+        while not query.awaitTermination(_WAIT):
+            if self.stop.is_set():
+                return
+            if self.last_batch is not None and self.checkpoint.committed(self.last_batch):
+                return
+            for spool in spools:
+                if spool.problem is not None:
+                    raise UsageError(f"standard input cannot be kept: {spool.problem}")
+
+    def _stop(self, query: StreamingQuery) -> None:
+        # A second Ctrl-C must not leave Spark half stopped.
+        main = threading.current_thread() is threading.main_thread()
+        previous = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+        try:
+            if query.isActive:
+                query.stop()
+        except PySparkException as problem:
+            if not self.statistics.interrupted:
+                raise self._told(problem) from None
+        finally:
+            if main:
+                signal.signal(signal.SIGINT, previous)
+
+    def _told(self, problem: PySparkException) -> BaseException:
+        """What really went wrong, as the user should read it."""
+        if self.problem is not None and not isinstance(self.problem, PySparkException):
+            return self.problem
+        text = str(problem)
+        known = recovered(text)
+        if known is not None:
+            return known
+        return PenstockError(
+            f"the run failed inside Spark: {reason_of(text)}",
+            hint="the whole trace is in Spark's log; name a file for it to see it",
+        )
+
+
+__all__ = ["LATE", "OnBatch", "OnProgress", "Results", "RunOptions", "run"]

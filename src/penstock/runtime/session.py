@@ -1,0 +1,155 @@
+"""The Spark session that Penstock runs on: embedded by default, quiet, tuned for streaming."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from penstock.errors import UsageError
+from penstock.runtime.java import find_java
+
+EMBEDDED = "local[*]"
+
+# One thread per worker process: Spark already runs one worker per core.
+SINGLE_THREADED = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+    "ARROW_IO_THREADS",
+)
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "false",  # not for streams; saves planning in the others
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    # A commit then writes the batch's changes only; snapshots follow in the background.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.numRecentProgressUpdates": "10",
+    "spark.sql.streaming.pollingDelay": "10ms",
+    "spark.sql.streaming.stopTimeout": "20s",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are payloads of megabytes
+    "spark.python.worker.reuse": "true",
+    "spark.driver.maxResultSize": "0",
+    "spark.shuffle.compress": "false",  # payloads are compact columns, and stay on the machine
+    "spark.shuffle.sort.bypassMergeThreshold": "200",
+    "spark.locality.wait": "0",
+    "spark.cleaner.periodicGC.interval": "10min",
+    "spark.sql.codegen.wholeStage": "false",  # compiling costs more than our few rows gain
+}
+
+_LOGGING = """
+status = error
+rootLogger.level = {level}
+rootLogger.appenderRef.out.ref = out
+appender.out.type = {appender}
+appender.out.name = out
+{target}
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
+"""
+
+
+def _logging_file(directory: Path, log: Path | None) -> Path:
+    """Settings of log4j: nothing on the terminal; everything from warnings on in `log`."""
+    target = f"appender.out.fileName = {log}" if log else "appender.out.target = SYSTEM_ERR"
+    text = _LOGGING.format(
+        level="warn" if log else "off", appender="File" if log else "Console", target=target
+    )
+    path = directory / "log4j2.properties"
+    path.write_text(text)
+    return path
+
+
+@contextlib.contextmanager
+def _quiet_start(aside: Path) -> Iterator[None]:
+    """Sends what Java writes past its log to a file, and shows it if starting fails.
+
+    Java inherits the file as its standard error for good, and so do the workers.
+    """
+    with open(aside, "w+b") as held:
+        kept = os.dup(2)
+        sys.stderr.flush()
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        except Exception as problem:
+            held.seek(0)
+            said = held.read().decode(errors="replace").strip()
+            raise UsageError(
+                f"Spark did not start: {said.splitlines()[-1] if said else problem}",
+                hint="look at the Java that is used (JAVA_HOME) and at the master's address",
+            ) from problem
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _python_path() -> str:
+    """Where workers find this package and the caller's own modules: our path, less Python's."""
+    package_root = str(Path(__file__).resolve().parents[2])
+    python = tuple({sys.prefix, sys.base_prefix})
+    entries = [package_root, *(os.path.abspath(entry) for entry in sys.path)]
+    own = [entry for entry in entries if not entry.startswith(python) and os.path.isdir(entry)]
+    return os.pathsep.join(dict.fromkeys(own))
+
+
+def start_session(
+    master: str | None = None,
+    *,
+    shards: int | None = None,
+    settings: Mapping[str, str] | None = None,
+    log: Path | None = None,
+) -> SparkSession:
+    """The session of this process: the running one if there is one, otherwise a new one.
+
+    `settings` wins over our own. `log` names a file for Spark's warnings.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None and not active.sparkContext._jsc.sc().isStopped():
+        return active
+    os.environ["JAVA_HOME"] = str(find_java())
+    # Workers run this very Python and see this very package, whatever the caller's PATH says.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.pop("SPARK_HOME", None)
+    directory = Path(tempfile.mkdtemp(prefix="penstock-session-"))
+    logging = _logging_file(directory, log)
+    builder = SparkSession.builder.appName("penstock").master(master or EMBEDDED)
+    options = dict(SETTINGS)
+    options["spark.driver.extraJavaOptions"] = (
+        f"-Dlog4j2.configurationFile=file:{logging} -Dlog4j.configurationFile=file:{logging}"
+        " -XX:+UseParallelGC -Dio.netty.tryReflectionSetAccessible=true"
+    )
+    options["spark.local.dir"] = str(directory)
+    options["spark.sql.warehouse.dir"] = str(directory / "warehouse")
+    os.environ["PYTHONPATH"] = options["spark.executorEnv.PYTHONPATH"] = _python_path()
+    for name in SINGLE_THREADED:
+        options[f"spark.executorEnv.{name}"] = "1"
+    if shards is not None:
+        options["spark.sql.shuffle.partitions"] = str(shards)
+    options.update(settings or {})
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    with _quiet_start(directory / "stderr"):
+        session = builder.getOrCreate()
+    if log is None:
+        session.sparkContext.setLogLevel("OFF")
+    return session

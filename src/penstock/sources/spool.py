@@ -1,0 +1,88 @@
+"""Standard input as a durable log: kept in files, so that a restart can read it again.
+
+What comes in is written to a directory in files of complete lines, which the source follows
+like any growing file. After a restart with the same checkpoint, standard input is taken as
+the continuation of what came before.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from penstock.sources.segments import ENDED
+from penstock.sources.streams import OF_LINES, StreamSpec
+
+_CHUNK = 1 << 20
+FILE_BYTES = 64 << 20
+
+_SUFFIX = {"nquads": ".nq", "jsonld": ".jsonl", "trig": ".trig", "csv": ".csv", "parquet": ".parquet"}
+
+
+class Spool(threading.Thread):
+    """Copies a file descriptor into the spool directory until it ends."""
+
+    def __init__(self, spec: StreamSpec, directory: Path, descriptor: int = 0) -> None:
+        super().__init__(name="penstock-spool", daemon=True)
+        form = spec.format or "nquads"
+        self.of_lines = form in OF_LINES
+        self.suffix = _SUFFIX[form]
+        self.directory = directory
+        self.descriptor = descriptor
+        self.problem: OSError | None = None
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / ENDED).unlink(missing_ok=True)
+        self._number = len(list(directory.glob("input-*")))
+
+    def run(self) -> None:
+        try:
+            if self.of_lines:
+                self._copy_lines()
+            else:
+                self._copy_whole()
+            (self.directory / ENDED).touch()
+        except OSError as problem:
+            self.problem = problem
+
+    def _next_file(self) -> Path:
+        self._number += 1
+        return self.directory / f"input-{self._number:06d}{self.suffix}"
+
+    def _copy_lines(self) -> None:
+        rest = b""
+        out = None
+        written = 0
+        while data := os.read(self.descriptor, _CHUNK):
+            cut = data.rfind(b"\n") + 1
+            if cut == 0:
+                rest += data
+                continue
+            if out is None or written >= FILE_BYTES:
+                if out is not None:
+                    os.close(out)
+                out = os.open(self._next_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+                written = 0
+            # One write per chunk: whoever looks sees complete lines only.
+            written += _write_all(out, rest + data[:cut])
+            rest = data[cut:]
+        if rest:
+            if out is None:
+                out = os.open(self._next_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            _write_all(out, rest + b"\n")
+        if out is not None:
+            os.close(out)
+
+    def _copy_whole(self) -> None:
+        aside = self.directory / ".incoming"
+        with open(aside, "wb") as out:
+            while data := os.read(self.descriptor, _CHUNK):
+                out.write(data)
+        os.replace(aside, self._next_file())
+
+
+def _write_all(descriptor: int, data: bytes) -> int:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    return len(data)

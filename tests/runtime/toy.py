@@ -1,0 +1,149 @@
+"""A tiny program that follows the engine's contract, to test the runtime without an engine.
+
+Lines are `key instant`. Each event is answered once the watermark has passed it, with its
+number among the events of its key in order of time: an answer that any lost, repeated or
+misplaced event or state would change, and that does not depend on batches.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from penstock.decode.occurrences import Occurrences, Reject
+from penstock.errors import InputError
+from penstock.sources.reading import read_split
+from penstock.timeline import NEVER
+
+
+class ToyDecoder:
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+
+    def decode(self, split) -> Occurrences:
+        keys, ends, rejects = [], [], []
+        for number, line in enumerate(read_split(split).decode().splitlines(), 1):
+            try:
+                key, end = map(int, line.split())
+            except ValueError:
+                reject = Reject(split.path, number, "not two numbers", line)
+                if self.strict:
+                    raise InputError(f"{split.path}: {line!r} is broken", hint="mend it") from None
+                rejects.append(reject)
+                continue
+            keys.append(key)
+            ends.append(end)
+        subject, end = np.array(keys, np.int64), np.array(ends, np.int64)
+        none = np.zeros_like(subject)
+        return Occurrences(
+            subject, none, none, end, end, np.unique(end), elements=len(end), rejects=rejects
+        )
+
+
+def toy_decoder(spec, keep_predicates, strict) -> ToyDecoder:
+    return ToyDecoder(strict)
+
+
+class ToyProgram:
+    keep_predicates = None
+
+    def __init__(self, shards: int = 2, fingerprint: str = "toy", fail_on: int | None = None):
+        self.shards = shards
+        self.fingerprint = fingerprint
+        self.fail_on = fail_on
+
+    def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:
+        shard = occurrences.subject % self.shards
+        routed = []
+        for number in range(self.shards):
+            mine = shard == number
+            if mine.any():
+                rows = np.stack([occurrences.subject[mine], occurrences.end[mine]], axis=1)
+                routed.append((number, rows.tobytes()))
+        return routed
+
+    def open(self, shard: int) -> ToyShard:
+        return ToyShard(self.fail_on)
+
+
+class ToyShard:
+    def __init__(self, fail_on: int | None) -> None:
+        self.fail_on = fail_on
+        self.counts: Counter[int] = Counter()
+        self.pending: dict[str, np.ndarray] = {}  # chunk key → rows (key, end)
+        self.number = 0
+        self.puts: dict[str, bytes] = {}
+        self.deletes: list[str] = []
+
+    def restore(self, chunks: Iterable[tuple[str, bytes]]) -> None:
+        for name, data in chunks:
+            if name == "counts":
+                stored = json.loads(data)
+                self.number = stored["number"]
+                self.counts.update({int(k): n for k, n in stored["counts"].items()})
+            else:
+                self.pending[name] = np.frombuffer(data, np.int64).reshape(-1, 2)
+
+    def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
+        answers: list[tuple[int, bytes]] = []
+        self.number += 1
+        if payloads:
+            rows = np.concatenate([np.frombuffer(p, np.int64).reshape(-1, 2) for p in payloads])
+            if self.fail_on is not None and (rows[:, 0] == self.fail_on).any():
+                raise InputError("the key is forbidden", hint="choose another one")
+            late = rows[:, 1] < watermark
+            if late.any():
+                answers.append((-1, rows[late].tobytes()))
+            self._keep(f"p{self.number:08d}", rows[~late])
+        ripe = [rows[ended | (rows[:, 1] < watermark)] for rows in self.pending.values()]
+        ripe = np.concatenate(ripe) if ripe else np.empty((0, 2), np.int64)
+        if len(ripe):
+            for name, rows in list(self.pending.items()):
+                rest = rows[~(ended | (rows[:, 1] < watermark))]
+                if len(rest) < len(rows):
+                    self._keep(name, rest)
+            out = []
+            for key, end in sorted(map(tuple, ripe.tolist()), key=lambda row: (row[1], row[0])):
+                self.counts[key] += 1
+                out.append((key, end, self.counts[key]))
+            answers.append((0, np.array(out, np.int64).tobytes()))
+        counts = {"number": self.number, "counts": self.counts}
+        self.puts["counts"] = json.dumps(counts).encode()
+        return answers
+
+    def _keep(self, name: str, rows: np.ndarray) -> None:
+        if len(rows):
+            self.pending[name] = rows
+            self.puts[name] = rows.tobytes()
+        elif self.pending.pop(name, None) is not None:
+            self.puts.pop(name, None)
+            self.deletes.append(name)
+
+    def changes(self) -> tuple[list[tuple[str, bytes]], list[str]]:
+        changed = list(self.puts.items()), self.deletes
+        self.puts, self.deletes = {}, []
+        return changed
+
+    def wake_at(self) -> int | None:
+        ends = [int(rows[:, 1].min()) for rows in self.pending.values()]
+        return min(ends) + 1 if ends else None
+
+
+def rows_of(payload: bytes, width: int) -> list[tuple[int, ...]]:
+    return [tuple(row) for row in np.frombuffer(payload, np.int64).reshape(-1, width).tolist()]
+
+
+def expected_answers(events: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    counts: Counter[int] = Counter()
+    answers = []
+    for key, end in sorted(events, key=lambda event: (event[1], event[0])):
+        counts[key] += 1
+        answers.append((key, end, counts[key]))
+    return sorted(answers)
+
+
+def no_watermark() -> int:
+    return NEVER
