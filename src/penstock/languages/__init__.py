@@ -6,11 +6,12 @@ import difflib
 from dataclasses import dataclass
 
 from penstock.algebra.nodes import ParsedQuery, Var
-from penstock.errors import PenstockError, Span, UsageError
+from penstock.errors import PenstockError, QueryError, Span, UsageError
 from penstock.languages.ep_sparql import EpSparqlTranslator
 from penstock.languages.grammar import syntax_tree
 from penstock.languages.queries import SparqlTranslator
 from penstock.languages.source import Source, tokens_of
+from penstock.terms import NamedNode
 
 __all__ = ["LANGUAGES", "Language", "parse"]
 
@@ -44,6 +45,14 @@ def parse(
             f"there is no query language {language!r}",
             hint=f"did you mean {close[0]}?" if close else f"the languages are {known}",
         )
+    if base is not None:
+        try:
+            NamedNode(base)
+        except ValueError as problem:
+            raise UsageError(
+                f"the base {base!r} is not an absolute IRI: {problem}",
+                hint="give it in full, as in http://example.org/",
+            ) from None
     chosen = LANGUAGES[language]
     try:
         source = Source(text, origin)
@@ -51,7 +60,15 @@ def parse(
         translator = chosen.translator(source, base)
         query = translator.query(tree)
     except PenstockError as error:
-        raise error.located(text, origin)
+        error.located(text, origin)
+        raise
+    except RecursionError:
+        raise QueryError(
+            "the query is nested too deeply",
+            hint="write long chains as VALUES, IN or a property path",
+            text=text,
+            origin=origin,
+        ) from None
     spans: dict[Var, Span] = {}
     for token in tokens_of(tree):
         if token.type == "VAR" and (var := Var(str(token[1:]))) not in spans:

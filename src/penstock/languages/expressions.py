@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -30,7 +30,7 @@ class Aggregation:
     aggregates: dict[a.Aggregate, a.Var] = field(default_factory=dict)
 
 
-class ExpressionTranslator(TripleTranslator):
+class ExpressionTranslator(TripleTranslator, ABC):
     """Expressions; aggregates become the hidden variables that their group binds."""
 
     def __init__(self, *args, **keywords) -> None:

@@ -118,7 +118,7 @@ class GroupTranslator(ExpressionTranslator):
     def infix_chain(self, children: list[Tree | Token]) -> a.Pattern:
         """`{ … } UNION { … } …`, from left to right."""
         parts = self.group_parts(children[0])
-        for operator, group in zip(children[1::2], children[2::2]):
+        for operator, group in zip(children[1::2], children[2::2], strict=True):
             combine = self.INFIX[operator.type]
             parts = combine(parts, self.group_parts(group)), None
         return with_filter(*parts)

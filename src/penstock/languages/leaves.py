@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC
 from collections import Counter
 
 from lark import Token, Tree
@@ -19,7 +18,7 @@ _STRING_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 IRI_TOKENS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 
 
-class TermTranslator(ABC):
+class TermTranslator:
     """The leaves of the syntax tree; the base of the translation to the algebra."""
 
     def __init__(self, source: Source, base: str | None = None) -> None:

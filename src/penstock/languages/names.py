@@ -54,7 +54,7 @@ class Names:
         self.prefixes: dict[str, str] = {}
 
     def declare_base(self, token: Token) -> None:
-        self.base = self._resolved(token)
+        self.base = self._node(self._resolved(token), token).value
 
     def declare_prefix(self, name: Token, iri: Token) -> None:
         self.check_name(name)

@@ -262,6 +262,8 @@ def _expected(lark: Lark, accepts: set[str]) -> tuple[list[str], list[str]]:
         word for name, words in _keywords(lark).items() if name in accepts for word in words
     ]
     others = [name for terminal, name in _TERMINAL_NAMES.items() if terminal in accepts]
+    if "PNAME_NS" in accepts and "PNAME_LN" not in accepts:
+        others = ["a prefix, as in ex:"]
     return keywords, list(dict.fromkeys(others))
 
 

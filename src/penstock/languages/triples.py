@@ -72,7 +72,7 @@ class TripleTranslator(TermTranslator):
 
     def _property_list(self, subject: a.TermOrVar, tree: Tree, block: Block) -> None:
         children = tree.children
-        for verb, objects in zip(children[::2], children[1::2]):
+        for verb, objects in zip(children[::2], children[1::2], strict=True):
             for node in objects.children:
                 object_ = self._head(node, block)
                 self._link(subject, verb, object_, block)

@@ -1,0 +1,218 @@
+"""The algebra as text: indented S-expressions with the operators' names in the papers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from penstock.algebra import nodes as a
+from penstock.terms import XSD, BlankNode, Literal, NamedNode
+
+_WIDTH = 88
+_NUMBERS = (XSD.integer, XSD.decimal, XSD.double)
+_BINARY = {
+    a.Join: "Join",
+    a.SeqJoin: "SeqJoin",
+    a.EqJoin: "EqJoin",
+    a.Union_: "Union",
+    a.Minus: "Minus",
+}
+_OPTIONAL = {
+    a.LeftJoin: "LeftJoin",
+    a.SeqRightJoin: "SeqRightJoin",
+    a.EqLeftJoin: "EqLeftJoin",
+}
+_PATHS = {
+    a.Inverse: "inv",
+    a.Sequence: "seq",
+    a.Alternative: "alt",
+    a.ZeroOrMore: "ZeroOrMorePath",
+    a.OneOrMore: "OneOrMorePath",
+    a.ZeroOrOne: "ZeroOrOnePath",
+}
+
+# Operators whose short first parts stay beside them: (Project (?a ?b) …
+_BESIDE = frozenset(
+    ("Select", "Describe", "Project", "Extend", "Graph", "Values", "Group", "OrderBy", "Slice")
+    + ("Filter", "path")
+)
+_IRI_AT_END = re.compile(r'((?:".*"\^\^)?)<([^<>]*)>', re.S)
+_PLAIN_LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+# A form to print: a word, or the parts of a parenthesised list.
+Form = str | tuple["Form", ...]
+
+
+def to_sexpr(
+    node: a.Query | a.Pattern | a.Expression | a.Path,
+    *,
+    prefixes: Iterable[tuple[str, str]] = (),
+) -> str:
+    """A query, or a part of one, as an indented S-expression; equal text means equal nodes.
+
+    With `prefixes` (as `ParsedQuery` has them), IRIs are written with their prefix.
+    """
+    form = _form(node)
+    if namespaces := sorted(prefixes, key=lambda item: (-len(item[1]), item[0])):
+        form = _shortened(form, namespaces)
+    return _laid_out(form, 0)
+
+
+def _shortened(form: Form, namespaces: list[tuple[str, str]]) -> Form:
+    if isinstance(form, tuple):
+        return tuple(_shortened(part, namespaces) for part in form)
+    found = _IRI_AT_END.fullmatch(form)
+    if found is None:
+        return form
+    for prefix, namespace in namespaces:
+        if namespace and found[2].startswith(namespace):
+            local = found[2][len(namespace) :]
+            if _PLAIN_LOCAL.fullmatch(local):
+                return f"{found[1]}{prefix}:{local}"
+    return form
+
+
+def _laid_out(form: Form, indent: int) -> str:
+    """A form on one line if it fits, else its parts below each other."""
+    line = _one_line(form)
+    if isinstance(form, str) or not form or form[0] == "triple" or indent + len(line) <= _WIDTH:
+        return line
+    head, *parts = form
+    first = _one_line(head)
+    while head in _BESIDE and len(parts) > 1 and len(_one_line(parts[0])) <= _WIDTH // 2:
+        first += " " + _one_line(parts.pop(0))
+    inner = indent + 2
+    return "(" + "\n".join([first, *(" " * inner + _laid_out(p, inner) for p in parts)]) + ")"
+
+
+def _one_line(form: Form) -> str:
+    if isinstance(form, str):
+        return form
+    return "(" + " ".join(_one_line(part) for part in form) + ")"
+
+
+def _forms(nodes) -> tuple[Form, ...]:
+    return tuple(_form(node) for node in nodes)
+
+
+def _form(node) -> Form:
+    kind = type(node)
+    if kind in _BINARY:
+        return (_BINARY[kind], _form(node.left), _form(node.right))
+    if kind in _OPTIONAL:
+        condition = () if node.condition is None else (_form(node.condition),)
+        return (_OPTIONAL[kind], _form(node.left), _form(node.right), *condition)
+    if kind in _PATHS:
+        parts = (node.left, node.right) if kind in (a.Sequence, a.Alternative) else (node.path,)
+        return (_PATHS[kind], *_forms(parts))
+    match node:
+        case a.Var() | NamedNode() | BlankNode():
+            return str(node)
+        case Literal():
+            return _literal(node)
+        case a.Select() | a.Construct() | a.Ask() | a.Describe():
+            return _query(node)
+        case a.Call() | a.Exists() | a.Aggregate():
+            return _expression(node)
+        case a.NegatedSet():
+            return _negated_set(node)
+        case a.TriplePattern():
+            return ("triple", *_forms(node))
+        case a.BGP():
+            return ("bgp", *_forms(node.triples))
+        case a.PathPattern():
+            return ("path", _form(node.subject), _form(node.path), _form(node.object))
+        case a.Filter():
+            return ("Filter", _form(node.condition), _form(node.pattern))
+        case a.Extend():
+            return ("Extend", _form(node.var), _form(node.expression), _form(node.pattern))
+        case a.Graph():
+            return ("Graph", _form(node.name), _form(node.pattern))
+        case a.Values():
+            rows = (tuple("UNDEF" if x is None else _form(x) for x in row) for row in node.rows)
+            return ("Values", _forms(node.vars), *(("row", *row) for row in rows))
+        case a.Group():
+            keys = tuple(
+                _form(var) if var == expression else (_form(var), _form(expression))
+                for var, expression in node.keys
+            )
+            aggregates = tuple((_form(var), _form(value)) for var, value in node.aggregates)
+            return ("Group", keys, aggregates, _form(node.pattern))
+        case a.OrderBy():
+            keys = tuple(
+                ("desc" if descending else "asc", _form(expression))
+                for expression, descending in node.keys
+            )
+            return ("OrderBy", keys, _form(node.pattern))
+        case a.Project():
+            return ("Project", _forms(node.vars), _form(node.pattern))
+        case a.Distinct():
+            return ("Distinct", _form(node.pattern))
+        case a.Reduced():
+            return ("Reduced", _form(node.pattern))
+        case a.Slice():
+            limit = "_" if node.limit is None else str(node.limit)
+            return ("Slice", str(node.offset), limit, _form(node.pattern))
+    raise TypeError(f"{node!r} is not a node of the algebra")
+
+
+def _query(query: a.Query) -> Form:
+    dataset: tuple[Form, ...] = ()
+    if query.dataset is not None:
+        default = tuple(("from", _form(iri)) for iri in query.dataset.default)
+        named = tuple(("from-named", _form(iri)) for iri in query.dataset.named)
+        dataset = (("dataset", *default, *named),)
+    match query:
+        case a.Select():
+            return ("Select", _forms(query.vars), *dataset, _form(query.pattern))
+        case a.Construct():
+            template = ("template", *_forms(query.template))
+            return ("Construct", *dataset, template, _form(query.pattern))
+        case a.Ask():
+            return ("Ask", *dataset, _form(query.pattern))
+        case a.Describe():
+            return ("Describe", _forms(query.subjects), *dataset, _form(query.pattern))
+
+
+def _expression(node: a.Call | a.Exists | a.Aggregate) -> Form:
+    if isinstance(node, a.Exists):
+        return ("EXISTS", _form(node.pattern))
+    if isinstance(node, a.Call):
+        return (node.name, *_forms(node.args))
+    distinct = ("distinct",) if node.distinct else ()
+    separator: tuple[Form, ...] = ()
+    if node.separator is not None:
+        separator = (("separator", _literal(Literal(node.separator))),)
+    argument = "*" if node.argument is None else _form(node.argument)
+    return (node.name, *distinct, argument, *separator)
+
+
+def _negated_set(path: a.NegatedSet) -> Form:
+    forward = None if path.forward is None else ("notoneof", *_forms(path.forward))
+    backward = None if path.backward is None else ("inv", ("notoneof", *_forms(path.backward)))
+    if forward is not None and backward is not None:
+        return ("alt", forward, backward)
+    return forward if forward is not None else backward
+
+
+def _literal(literal: Literal) -> str:
+    """Numbers and booleans bare, as in a query; everything else as in N-Triples."""
+    if literal.datatype in _NUMBERS and _is_plain_number(literal):
+        return literal.value
+    if literal.datatype == XSD.boolean and literal.value in ("true", "false"):
+        return literal.value
+    return str(literal)
+
+
+def _is_plain_number(literal: Literal) -> bool:
+    """Whether the digits alone say the datatype."""
+    digits = literal.value.lstrip("+-")
+    if literal.datatype == XSD.integer:
+        return digits.isdecimal() and digits.isascii()
+    mantissa, exponent, power = digits.lower().partition("e")
+    whole, point, fraction = mantissa.partition(".")
+    if not (whole + fraction).isdecimal() or not (whole + fraction).isascii():
+        return False
+    if literal.datatype == XSD.decimal:
+        return bool(point and fraction) and not exponent
+    return bool(exponent) and power.lstrip("+-").isdecimal()
