@@ -17,7 +17,7 @@ import re
 import numpy as np
 from numba import njit
 
-from penstock.columns.memory import byte_at, word_at
+from penstock.columns.memory import address_of, byte_at, word_at
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 from penstock.timeline import SECOND, format_instant, parse_instant
 
@@ -56,15 +56,17 @@ _ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @njit(cache=True)
-def hash_bytes(buffer: np.ndarray, begin: int, end: int) -> int:
-    """MurmurHash64A of a slice of a uint8 array, folded to a hashed id."""
+def hash_at(base: int, begin: int, end: int, limit: int) -> int:
+    """MurmurHash64A of the bytes begin…end at an address, folded to a hashed id.
+
+    Bytes up to `limit` may be read.
+    """
     multiplier = np.uint64(0xC6A4A7935BD1E995)
     shift = np.uint64(47)
-    length = end - begin
-    state = np.uint64(0x9747B28C8F1BBCDC) ^ (np.uint64(length) * multiplier)
+    state = np.uint64(0x9747B28C8F1BBCDC) ^ (np.uint64(end - begin) * multiplier)
     at = begin
     while at + 8 <= end:
-        word = word_at(buffer, at) * multiplier
+        word = word_at(base, at) * multiplier
         word ^= word >> shift
         word *= multiplier
         state ^= word
@@ -72,18 +74,24 @@ def hash_bytes(buffer: np.ndarray, begin: int, end: int) -> int:
         at += 8
     rest = end - at
     if rest > 0:
-        if at + 8 <= len(buffer):  # one load past the end of the slice, cut to its bytes
-            word = word_at(buffer, at) & (_ALL_BITS >> np.uint64(64 - 8 * rest))
+        if at + 8 <= limit:  # one load past the end, cut to the bytes that count
+            word = word_at(base, at) & (_ALL_BITS >> np.uint64(64 - 8 * rest))
         else:
             word = np.uint64(0)
             for i in range(rest):
-                word |= np.uint64(byte_at(buffer, at + i)) << np.uint64(8 * i)
+                word |= np.uint64(byte_at(base, at + i)) << np.uint64(8 * i)
         state ^= word
         state *= multiplier
     state ^= state >> shift
     state *= multiplier
     state ^= state >> shift
     return np.int64((state & np.uint64(0x3FFFFFFFFFFFFFFF)) | np.uint64(0x4000000000000000))
+
+
+@njit(cache=True)
+def hash_bytes(buffer: np.ndarray, begin: int, end: int) -> int:
+    """The hashed id of a slice of a uint8 array."""
+    return hash_at(address_of(buffer), begin, end, len(buffer))
 
 
 def term_text(term: Term) -> bytes:

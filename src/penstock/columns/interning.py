@@ -10,7 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from penstock.columns.memory import byte_at, word_at
+from penstock.columns.memory import (
+    address_of,
+    byte_at,
+    copy_bytes,
+    integer_at,
+    put_integer,
+    word_at,
+)
 
 LENGTH_BITS = 27
 LONGEST = (1 << LENGTH_BITS) - 1
@@ -36,7 +43,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 @njit(cache=True)
 def equal_bytes(left, left_at, right, right_at, length):
-    """Whether two slices hold the same bytes."""
+    """Whether the bytes at two addresses are the same."""
     i = 0
     while i + 8 <= length:
         if word_at(left, left_at + i) != word_at(right, right_at + i):
@@ -50,24 +57,29 @@ def equal_bytes(left, left_at, right, right_at, length):
 
 
 @njit(cache=True)
-def slot_of(table, id_):
-    """The index of the id's pair, or of the free pair where it belongs."""
-    mask = len(table) // 2 - 1
+def slot_of(table, mask, id_):
+    """The index of the id's pair, or of the free pair where it belongs.
+
+    `table` is the table's address, `mask` is the number of its slots minus one.
+    """
     slot = id_ & mask
     while True:
-        key = table[2 * slot]
+        key = integer_at(table, 2 * slot)
         if key == id_ or key == 0:
             return 2 * slot
         slot = (slot + 1) & mask
 
 
 @njit(cache=True)
-def seek(table, texts, id_, buffer, begin, end):
-    """ABSENT, SAME if the id is there with this very text, OTHER if with another one."""
-    slot = slot_of(table, id_)
-    if table[slot] == 0:
+def seek(table, mask, texts, id_, buffer, begin, end):
+    """ABSENT, SAME if the id is there with this very text, OTHER if with another one.
+
+    `table`, `texts` and `buffer` are addresses.
+    """
+    slot = slot_of(table, mask, id_)
+    if integer_at(table, slot) == 0:
         return ABSENT
-    place = table[slot + 1]
+    place = integer_at(table, slot + 1)
     if (place & LONGEST) != end - begin:
         return OTHER
     if equal_bytes(texts, place >> LENGTH_BITS, buffer, begin, end - begin):
@@ -76,20 +88,27 @@ def seek(table, texts, id_, buffer, begin, end):
 
 
 @njit(cache=True)
-def enter(table, id_, begin, end):
+def enter(table, mask, id_, begin, end):
     """Notes an id and the place of its text; the id must be absent and a slot free."""
-    slot = slot_of(table, id_)
-    table[slot] = id_
-    table[slot + 1] = (begin << LENGTH_BITS) | (end - begin)
+    slot = slot_of(table, mask, id_)
+    put_integer(table, slot, id_)
+    put_integer(table, slot + 1, (begin << LENGTH_BITS) | (end - begin))
+
+
+@njit(cache=True)
+def mask_of(table):
+    """The number of slots of a table array minus one."""
+    return len(table) // 2 - 1
 
 
 @njit(cache=True)
 def grown(table, factor):
     """The same entries in a table `factor` times as large."""
     larger = np.zeros(len(table) * factor, np.int64)
+    address, mask = address_of(larger), mask_of(larger)
     for i in range(0, len(table), 2):
         if table[i] != 0:
-            slot = slot_of(larger, table[i])
+            slot = slot_of(address, mask, table[i])
             larger[slot] = table[i]
             larger[slot + 1] = table[i + 1]
     return larger
@@ -113,8 +132,9 @@ def entries(table, count):
 def places_of(table, ids):
     """The place of each id, -1 for those that the table does not have."""
     places = np.empty(len(ids), np.int64)
+    address, mask = address_of(table), mask_of(table)
     for i in range(len(ids)):
-        slot = slot_of(table, ids[i])
+        slot = slot_of(address, mask, ids[i])
         places[i] = table[slot + 1] if table[slot] != 0 else -1
     return places
 
@@ -127,13 +147,17 @@ def gather(texts, places):
     for i in range(len(places)):
         offsets[i + 1] = offsets[i] + ((places[i] & LONGEST) if places[i] >= 0 else 0)
     data = np.empty(offsets[-1], np.uint8)
+    to, begin = address_of(data), address_of(texts)
     for i in range(len(places)):
-        to = offsets[i]
-        length = offsets[i + 1] - to
-        begin = places[i] >> LENGTH_BITS
-        for j in range(length):
-            data[to + j] = texts[begin + j]
+        length = offsets[i + 1] - offsets[i]
+        copy_bytes(to + offsets[i], begin + (places[i] >> LENGTH_BITS), length)
     return offsets, data
+
+
+@njit(cache=True)
+def enter_one(table, id_, begin, end):
+    """`enter` for a table array."""
+    enter(address_of(table), mask_of(table), id_, begin, end)
 
 
 @njit(cache=True)
@@ -142,16 +166,17 @@ def enter_all(table, count, texts, used, ids, offsets, data):
 
     `table` must have room for all the ids, and `texts` for all the data.
     """
+    address, mask = address_of(table), mask_of(table)
+    to, source = address_of(texts), address_of(data)
     for i in range(len(ids)):
         begin = offsets[i]
         end = offsets[i + 1]
-        found = seek(table, texts, ids[i], data, begin, end)
+        found = seek(address, mask, to, ids[i], source, begin, end)
         if found == OTHER:
             return count, used, i
         if found == ABSENT:
-            for j in range(end - begin):
-                texts[used + j] = data[begin + j]
-            enter(table, ids[i], used, used + end - begin)
+            copy_bytes(to + used, source + begin, end - begin)
+            enter(address, mask, ids[i], used, used + end - begin)
             used += end - begin
             count += 1
     return count, used, -1

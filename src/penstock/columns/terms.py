@@ -156,7 +156,7 @@ class TermTable:
                 raise InputError(f"a term of {len(text):,} bytes is longer than 128 MiB")
             self._reserve(1, len(text))
             self._texts[self._used : self._used + len(text)] = np.frombuffer(text, np.uint8)
-            interning.enter(self._table, id_, self._used, self._used + len(text))
+            interning.enter_one(self._table, id_, self._used, self._used + len(text))
             self._used += len(text)
             self._count += 1
         elif (known := self._text(id_)) != text:

@@ -1,0 +1,94 @@
+"""Parsed quads written back as canonical lines, which the scanner takes on trust.
+
+Whatever the format, an unusual quad takes this way: pyoxigraph parses it, here its blank
+nodes get their stable names and its times a plain notation, and the scanner turns the line
+into a row. So there is one place that knows how lines become rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from pyoxigraph import DefaultGraph, Quad
+
+from penstock.decode.times import TimePredicates, compact_times, is_compact, plain_instant
+from penstock.errors import InputError
+from penstock.terms import BlankNode, Literal, NamedNode, Triple
+from penstock.timeline import parse_instant
+
+
+class Unusable(Exception):
+    """A quad that is valid RDF or not, but nothing we can use; says why."""
+
+
+class SaltedLabels:
+    """Blank nodes that keep their label and get the file's salt, in any piece of the file."""
+
+    def __init__(self, source: str) -> None:
+        self.salt = hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
+
+    def __call__(self, node: BlankNode) -> str:
+        return f"_:{node.value}_{self.salt}"
+
+
+class NumberedLabels:
+    """Blank nodes named by the order in which they appear in one document.
+
+    The parser gives anonymous nodes random labels; the order is the same in every run.
+    """
+
+    def __init__(self, source: str, document: int = 0) -> None:
+        self._salt = SaltedLabels(source).salt + (f"_{document}" if document else "")
+        self._numbers: dict[str, int] = {}
+
+    def __call__(self, node: BlankNode) -> str:
+        number = self._numbers.setdefault(node.value, len(self._numbers))
+        return f"_:b{number}_{self._salt}"
+
+
+def canonical_line(
+    quad: Quad, label: SaltedLabels | NumberedLabels, times: TimePredicates
+) -> bytes:
+    """The quad as a line for the trusting scanner."""
+    subject, predicate, object_, graph = quad
+    if isinstance(subject, Triple) or isinstance(object_, Triple):
+        raise Unusable("triple terms (RDF 1.2) are not supported")
+    name = label(subject) if isinstance(subject, BlankNode) else str(subject)
+    if isinstance(graph, DefaultGraph):
+        if predicate in times and isinstance(object_, Literal):
+            object_ = _plain_time(subject, predicate, object_, times)
+        value = label(object_) if isinstance(object_, BlankNode) else str(object_)
+        return f"{name} {predicate} {value} .\n".encode()
+    value = label(object_) if isinstance(object_, BlankNode) else str(object_)
+    if isinstance(graph, BlankNode):
+        return f"{name} {predicate} {value} {label(graph)} .\n".encode()
+    if is_compact(graph.value):
+        try:
+            start, end = compact_times(graph.value)
+            base = graph.value.split("#", 1)[0]
+            graph = NamedNode(f"{base}#t={plain_instant(start)},{plain_instant(end)}")
+        except InputError as problem:
+            raise Unusable(problem.message) from None
+    return f"{name} {predicate} {value} {graph} .\n".encode()
+
+
+def _plain_time(
+    subject: NamedNode | BlankNode, predicate: NamedNode, value: Literal, times: TimePredicates
+) -> Literal:
+    """A time statement's value in plain notation; as it is, if it is no instant."""
+    try:
+        instant = parse_instant(value.value)
+        plain = Literal(plain_instant(instant))
+    except InputError:
+        return value
+    if isinstance(subject, NamedNode) and is_compact(subject.value):
+        try:
+            start, end = compact_times(subject.value)
+        except InputError as problem:
+            raise Unusable(problem.message) from None
+        expected = {times.at: end, times.started: start, times.ended: end}[predicate]
+        if instant != expected or (predicate == times.at and start != end):
+            raise Unusable(
+                f"{subject} tells another time in its name than {predicate} states ({value.value})"
+            )
+    return plain

@@ -1,0 +1,131 @@
+"""N-Quads text to occurrences: the scanner, the full parser for odd lines, stated times."""
+
+from __future__ import annotations
+
+import numpy as np
+from pyoxigraph import RdfFormat, parse
+
+from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
+from penstock.decode.nquads import ODD, keep_table, scan
+from penstock.decode.occurrences import Occurrences, Reject
+from penstock.decode.settle import Written, settle
+from penstock.decode.times import TimePredicates
+from penstock.errors import InputError
+
+_SHOWN = 500  # characters of a rejected line that a reject carries
+
+
+def shown(text: bytes | str) -> str:
+    """The text of a reject: decoded, without its line break, and not too long."""
+    if isinstance(text, bytes):
+        text = text[: 4 * _SHOWN].decode(errors="replace")
+    text = text.rstrip("\r\n")
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def syntax_reason(problem: SyntaxError) -> str:
+    """What pyoxigraph found wrong, without the place (which the reject tells itself)."""
+    message = str(problem.msg)
+    place, colon, reason = message.partition(": ")
+    return reason if colon and place.startswith("Parser error at") else message
+
+
+def strict_error(reject: Reject) -> InputError:
+    """The error that strict mode raises instead of a reject."""
+    return InputError(
+        f"line {reject.line}: {reject.reason}\n  | {reject.text}",
+        origin=reject.source,
+        hint="correct it, or run without --strict to skip and count such input",
+    )
+
+
+def count_newlines(buffer: np.ndarray) -> int:
+    return int(np.count_nonzero(buffer == 0x0A))
+
+
+def line_at(data: bytes | memoryview, offset: int) -> bytes:
+    """The line that begins at an offset (at most some kilobytes of it)."""
+    return bytes(memoryview(data)[offset : offset + 16_384]).split(b"\n", 1)[0]
+
+
+def last_newline(data: bytes | memoryview) -> int:
+    """The place after the last line break, 0 if there is none."""
+    view = memoryview(data)
+    end = len(view)
+    while end > 0:
+        begin = max(0, end - 65_536)
+        found = bytes(view[begin:end]).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end = begin
+    return 0
+
+
+class LineDecoder:
+    """Decodes pieces of one N-Quads file or pipe."""
+
+    def __init__(
+        self,
+        source: str,
+        times: TimePredicates,
+        *,
+        strict: bool = False,
+        keep_predicates: np.ndarray | None = None,
+    ) -> None:
+        self.source = source
+        self.times = times
+        self.strict = strict
+        self.keep = keep_table(keep_predicates)
+        self.stated = times.ids()
+        self.label = SaltedLabels(source)
+
+    def decode(
+        self, data: bytes | memoryview, *, first_line: int = 1, final: bool = True
+    ) -> tuple[Occurrences, int, int]:
+        """The occurrences of a piece, and how many of its bytes and lines they took.
+
+        Unless the piece is final, an incomplete last line and a last block with stated times
+        are left for the next call, which must get them again.
+        """
+        buffer = np.frombuffer(data, np.uint8)
+        limit = len(buffer) if final else last_newline(data)
+        rows = scan(buffer[:limit], keep=self.keep, stated=self.stated)
+        if not rows.kind.any():
+            return settle(rows).occurrences([]), limit, rows.lines
+
+        odd = rows.kind == ODD
+        written, bad = self._parse_odd(data, rows.offset[odd], rows.start[odd])
+        more = scan(b"".join(written.lines), keep=self.keep, stated=self.stated, trusted=True)
+        settled = settle(rows, more, written, open_ended=not final)
+        lines = rows.lines
+        if settled.open_offset is not None:
+            lines -= count_newlines(buffer[settled.open_offset : limit])
+            limit = settled.open_offset
+            if settled.has_compact:  # where those rows stand is not known: scan again
+                found, _, _ = self.decode(memoryview(data)[:limit], first_line=first_line)
+                return found, limit, lines
+        faults = bad + settled.faults(lambda offset: line_at(data, offset))
+        rejects, at, line = [], 0, first_line
+        for offset, reason in sorted(fault for fault in faults if fault[0] < limit):
+            line += count_newlines(buffer[at:offset])
+            at = offset
+            rejects.append(Reject(self.source, line, reason, shown(line_at(data, offset))))
+            if self.strict:
+                raise strict_error(rejects[0])
+        return settled.occurrences(rejects), limit, lines
+
+    def _parse_odd(
+        self, data: bytes | memoryview, begins: np.ndarray, ends: np.ndarray
+    ) -> tuple[Written, list[tuple[int, str]]]:
+        """What pyoxigraph makes of the lines that the scanner left alone."""
+        view = memoryview(data)
+        written, bad = Written(), []
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            try:
+                for quad in parse(bytes(view[begin:end]), RdfFormat.N_QUADS):
+                    written.add(canonical_line(quad, self.label, self.times), begin)
+            except SyntaxError as problem:
+                bad.append((begin, syntax_reason(problem)))
+            except Unusable as problem:
+                bad.append((begin, str(problem)))
+        return written, bad

@@ -1,0 +1,144 @@
+"""Scanned rows to occurrences: every element gets its time, or a reason why it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.columns.terms import TermChunk
+from penstock.decode.blocks import fault_reason, settle_blocks
+from penstock.decode.nquads import COMPACT, ODD, STATED, UNASKED, Rows
+from penstock.decode.occurrences import Occurrences, Reject, merge_terms
+
+
+@dataclass
+class Written:
+    """Canonical lines that we wrote ourselves, each with its place of origin in the input."""
+
+    lines: list[bytes] = field(default_factory=list)
+    origins: list[int] = field(default_factory=list)
+
+    def add(self, line: bytes, origin: int) -> None:
+        self.lines.append(line)
+        self.origins.append(origin)
+
+    def index_of(self, offsets: np.ndarray) -> np.ndarray:
+        """Which line stands at each offset of the joined lines."""
+        begins = np.zeros(len(self.lines) + 1, np.int64)
+        np.cumsum([len(line) for line in self.lines], out=begins[1:])
+        return np.searchsorted(begins, offsets, side="right") - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Rows with times; `faults` tells of elements without."""
+
+    compact: tuple[np.ndarray, ...]
+    stated: tuple[np.ndarray, ...]
+    instants: np.ndarray
+    elements: int
+    terms: TermChunk
+    has_compact: bool
+    open_offset: int | None  # where the last block begins, if it may go on in the next piece
+    _bad: list[tuple[int, int, int, int]]  # fault, kind, origin, index of the written line or -1
+    _written: Written
+
+    def faults(self, line_at: Callable[[int], bytes]) -> list[tuple[int, str]]:
+        """The origin of each faulty element and what is wrong with it."""
+        out = []
+        for fault, kind, origin, index in self._bad:
+            line = self._written.lines[index] if index >= 0 else line_at(origin)
+            if kind in (STATED, UNASKED):
+                name = line.rstrip()[:-2].rsplit(b" ", 1)[-1]
+            else:
+                name = line.split(b" ", 1)[0]
+            out.append((origin, fault_reason(fault, name.decode(errors="replace"))))
+        return out
+
+    def occurrences(self, rejects: list[Reject]) -> Occurrences:
+        columns = self.compact
+        if len(self.stated[0]):
+            pairs = zip(self.compact, self.stated, strict=True)
+            columns = tuple(np.concatenate(pair) for pair in pairs)
+        return Occurrences(*columns, self.instants, self.terms, self.elements, rejects)
+
+
+def sorted_unique(values: np.ndarray) -> np.ndarray:
+    """The distinct values in order; streams in order cost one look."""
+    if len(values) < 2 or bool(np.all(values[1:] > values[:-1])):
+        return values
+    return np.unique(values)
+
+
+def settle(
+    rows: Rows,
+    more: Rows | None = None,
+    written: Written | None = None,
+    *,
+    open_ended: bool = False,
+    group: bool = False,
+) -> Settled:
+    """One set of columns from the rows of a piece and `more` rows of written lines.
+
+    `open_ended` leaves out the last block with stated times, since it may go on. `group`
+    brings the rows about one graph together first, for formats in which an element may be
+    written in several places.
+    """
+    written = written or Written()
+    if more is None and not rows.kind.any():
+        nothing = tuple(np.empty(0, np.int64) for _ in range(5))
+        instants = sorted_unique(rows.instants)
+        has_compact = len(instants) > 0
+        return Settled(
+            rows.columns,
+            nothing,
+            instants,
+            rows.elements,
+            rows.terms,
+            has_compact,
+            None,
+            [],
+            written,
+        )
+
+    scans = [rows] if more is None else [rows, more]
+    compact = _joined([[c[r.kind == COMPACT] for c in r.columns] for r in scans])
+    others = [(r.kind != COMPACT) & (r.kind != ODD) for r in scans]
+    fields = [
+        [*(c[at] for c in r.columns), r.graph[at], r.offset[at], r.kind[at]]
+        for r, at in zip(scans, others, strict=True)
+    ]
+    index = [np.full(len(fields[0][0]), -1, np.int64)]
+    if more is not None:
+        index.append(written.index_of(fields[1][6]))
+        fields[1][6] = np.array(written.origins, np.int64)[index[1]]
+    subject, predicate, object_, start, end, graph, origin, kind = _joined(fields)
+    place = np.concatenate(index)
+    order = np.argsort(origin, kind="stable")
+    if group:
+        order = order[np.argsort(graph[order], kind="stable")]
+    stated = [c[order] for c in (subject, predicate, object_, start, end)]
+    graph, origin, kind, place = graph[order], origin[order], kind[order], place[order]
+
+    blocks = settle_blocks(kind, graph, stated[3], stated[4], open_ended)
+    open_offset = int(origin[blocks.open]) if blocks.open >= 0 else None
+    bad = np.flatnonzero(blocks.faults)
+    return Settled(
+        compact,
+        tuple(c[blocks.keep] for c in stated),
+        sorted_unique(np.concatenate([*(r.instants for r in scans), blocks.instants])),
+        sum(r.elements for r in scans) + blocks.elements,
+        merge_terms(r.terms for r in scans),
+        any(len(r.instants) for r in scans),
+        open_offset,
+        [(int(blocks.faults[i]), int(kind[i]), int(origin[i]), int(place[i])) for i in bad],
+        written,
+    )
+
+
+def _joined(parts: list[list[np.ndarray]]) -> tuple[np.ndarray, ...]:
+    if len(parts) == 1:
+        return tuple(parts[0])
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))

@@ -1,0 +1,128 @@
+"""Texts of hashed ids: chunks travel, tables remember and forget."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.columns.ids import HASHED, hash_text, id_of, term_text
+from penstock.columns.terms import TermChunk, TermTable
+from penstock.errors import InputError
+from penstock.terms import XSD, BlankNode, Literal, NamedNode
+
+TERMS = [
+    NamedNode("http://example.org/a"),
+    BlankNode("b1"),
+    Literal("grün\n"),
+    Literal("chat", language="fr"),
+    Literal("1e5", datatype=XSD.double),
+    Literal("12.50", datatype=XSD.decimal),
+    Literal("2026-01-01T00:00:00.5Z", datatype=XSD.dateTime),
+]
+
+
+def test_a_term_comes_back_from_its_id():
+    table = TermTable()
+    ids = [table.add(term) for term in TERMS]
+    assert ids == [id_of(term) for term in TERMS]
+    assert [table.term(id_) for id_ in ids] == TERMS
+    assert table.size == 5  # the last two carry their value in the id
+
+
+def test_texts_keep_the_order_and_show_unbound_as_null():
+    table = TermTable()
+    ids = np.array([table.add(term) for term in TERMS] + [0] + [table.add(TERMS[0])])
+    expected = [*(term_text(term) for term in TERMS), None, term_text(TERMS[0])]
+    assert table.texts(ids).to_pylist() == expected
+    assert table.texts(np.array([], np.int64)).to_pylist() == []
+
+
+def test_an_unknown_id_is_an_error_and_not_a_wrong_term():
+    table = TermTable()
+    with pytest.raises(KeyError):
+        table.term(HASHED + 5)
+    with pytest.raises(KeyError):
+        table.texts(np.array([HASHED + 5]))
+    with pytest.raises(KeyError):
+        table.subset(np.array([HASHED + 5]))
+
+
+@given(st.lists(st.lists(st.binary(min_size=1, max_size=40), max_size=30), max_size=6))
+def test_a_table_holds_the_union_of_its_chunks(batches):
+    table, expected = TermTable(), {}
+    for batch in batches:
+        chunk = TermChunk.of_texts(batch)
+        assert chunk.ids.tolist() == sorted({hash_text(text) for text in batch})
+        table.add_chunk(chunk)
+        expected |= {hash_text(text): text for text in batch}
+    assert table.size == len(expected)
+    whole = table.chunk()
+    assert {int(i): whole.text(n) for n, i in enumerate(whole.ids)} == expected
+
+
+def test_many_chunks_grow_the_table_without_losing_a_text():
+    table = TermTable()
+    for batch in range(20):
+        table.add_chunk(TermChunk.of_texts([b"<a:%d>" % (batch * 300 + i) for i in range(500)]))
+    assert table.size == 19 * 300 + 500
+    ids = np.array([hash_text(b"<a:%d>" % i) for i in range(table.size)])
+    assert table.texts(ids).to_pylist() == [b"<a:%d>" % i for i in range(table.size)]
+
+
+def test_two_terms_with_one_id_stop_the_run():
+    id_ = hash_text(b"<a:x>")
+    forged = TermChunk(np.array([id_]), np.array([0, 5]), np.frombuffer(b"<a:y>", np.uint8))
+    table = TermTable(TermChunk.of_texts([b"<a:x>"]))
+    with pytest.raises(InputError, match="same id"):
+        table.add_chunk(forged)
+    table = TermTable(forged)
+    with pytest.raises(InputError, match="same id"):
+        table.add(NamedNode("a:x"))
+
+
+def test_a_subset_has_each_hashed_id_once():
+    table = TermTable()
+    ids = np.array([table.add(term) for term in TERMS])
+    chunk = table.subset(np.concatenate([ids, ids, [0]]))
+    assert chunk.ids.tolist() == sorted(id_ for id_ in ids.tolist() if id_ >= HASHED)
+    assert {chunk.text(i) for i in range(len(chunk))} == {term_text(t) for t in TERMS[:5]}
+
+
+def test_retain_forgets_the_rest():
+    table = TermTable()
+    ids = [table.add(NamedNode(f"a:{i}")) for i in range(5000)]
+    before = table.nbytes
+    assert table.term(ids[0]) == NamedNode("a:0")
+    table.retain(np.array([ids[7], ids[9], 0, HASHED + 1]))
+    assert table.size == 2 and table.nbytes < before
+    assert table.term(ids[7]) == NamedNode("a:7")
+    assert ids[0] not in table and ids[9] in table
+    with pytest.raises(KeyError):
+        table.term(ids[0])
+    assert table.add(NamedNode("a:0")) == ids[0] and table.size == 3
+
+
+def test_chunks_travel_as_arrow_also_sliced_and_through_ipc():
+    chunk = TermChunk.of_texts([b"<a:%d>" % i for i in range(100)])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, chunk.to_arrow().schema) as writer:
+        writer.write_batch(chunk.to_arrow())
+    (batch,) = pa.ipc.open_stream(sink.getvalue())
+    back = TermChunk.from_arrow(batch)
+    assert back.ids.tolist() == chunk.ids.tolist() and back.texts() == chunk.texts()
+    part = TermChunk.from_arrow(batch.slice(30, 20))
+    assert part.ids.tolist() == chunk.ids[30:50].tolist()
+    assert part.texts() == chunk.texts()[30:50]
+    assert len(TermChunk.from_arrow(batch.slice(0, 0))) == 0
+    table = TermTable(part)
+    assert table.size == 20
+
+
+def test_tables_pickle():
+    table = TermTable(TermChunk.of_texts([b"<a:1>", b"<a:2>"]))
+    assert pickle.loads(pickle.dumps(table)).chunk().texts() == table.chunk().texts()
