@@ -22,11 +22,13 @@ class Aggregation:
 
     Outside an aggregate, an expression sees the group's keys and the names that SELECT has
     given already. Another variable is refused in SELECT (`strict`) and stands for a SAMPLE in
-    HAVING and ORDER BY (18.2.4.1).
+    HAVING and ORDER BY (18.2.4.1). `named` are names of SELECT that HAVING may use too: where
+    the pattern does not bind them, they could only be errors there.
     """
 
     known: set[a.Var]
     strict: bool = True
+    named: dict[a.Var, a.Expression] = field(default_factory=dict)
     aggregates: dict[a.Aggregate, a.Var] = field(default_factory=dict)
 
 
@@ -63,6 +65,8 @@ class ExpressionTranslator(TripleTranslator, ABC):
             return var
         if level.strict:
             raise self.not_grouped(var, token)
+        if var in level.named:
+            return level.named[var]
         return self._aggregate_var(a.Aggregate("SAMPLE", var))
 
     def not_grouped(self, var: a.Var, token: Token):
@@ -191,6 +195,15 @@ def conjunction(conditions: list[a.Expression]) -> a.Expression | None:
     for condition in conditions:
         result = condition if result is None else a.Call("&&", (result, condition))
     return result
+
+
+def replace_vars(expression: a.Expression, values: dict[a.Var, a.Expression]) -> a.Expression:
+    """The expression with variables replaced by what they stand for."""
+    if isinstance(expression, a.Var):
+        return values.get(expression, expression)
+    if isinstance(expression, a.Call):
+        return a.Call(expression.name, tuple(replace_vars(x, values) for x in expression.args))
+    return expression
 
 
 def _without_nil(nodes: list) -> list:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
-from penstock.languages.expressions import Aggregation, conjunction
+from penstock.languages.expressions import Aggregation, conjunction, replace_vars
 from penstock.languages.groups import GroupTranslator, with_filter
 from penstock.languages.scope import in_scope, visible
 from penstock.languages.triples import UNIT, Block, Template, join
@@ -145,12 +145,16 @@ class SparqlTranslator(GroupTranslator):
         taken.update(data.vars if data is not None else ())
         with self.aggregating(level):
             variables, extensions = self._projection(items, taken)
+            names = {var for var, _ in extensions}
             if level is not None:
                 level.strict = False
-                level.known.difference_update(var for var, _ in extensions)
+                level.known -= names
+                for var, value in extensions:
+                    if var not in in_scope(where):
+                        level.named[var] = replace_vars(value, level.named)
             having = conjunction([self.expression(part) for part in _parts(modifiers.having)])
             if level is not None:
-                level.known.update(var for var, _ in extensions)
+                level.known |= names
             order = tuple(self._order_key(key) for key in _parts(modifiers.order))
 
         pattern = where

@@ -39,6 +39,7 @@ EP_SPARQL_WORDS = (
     "getSTARTTIME",
     "getENDTIME",
 )
+_TWO_WORDS = {"GROUP": "GROUP BY", "ORDER": "ORDER BY"}
 _AFTER_WHERE = ("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET")
 _OUTSIDE_BRACES = ("FILTER", "OPTIONAL", "MINUS", "BIND", "GRAPH")
 
@@ -181,7 +182,8 @@ def _unexpected_word(
             span,
             _keyword_hint(source, word, name.upper(), _one_of(keywords, others)),
         )
-    by_upper = {keyword.upper(): keyword for keyword in keywords}
+    by_upper = {keyword.upper(): _TWO_WORDS.get(keyword, keyword) for keyword in keywords}
+    by_upper |= {two.replace(" ", ""): two for one, two in _TWO_WORDS.items() if one in keywords}
     close = difflib.get_close_matches(name.upper(), by_upper, 1, 0.6)
     if close:
         return source.error(
