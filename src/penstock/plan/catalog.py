@@ -3,7 +3,7 @@
 A `Catalog` lists the streams and static graphs of a run. Decision 0001: without FROM the
 default graph holds all streams and the static graphs that were given without a name, and
 every stream or static graph with a name is a named graph. With FROM / FROM NAMED it is
-exactly those. What CONSTRUCT rules derive belongs to the default graph.
+exactly those. What CONSTRUCT rules derive belongs to the default graph of every query.
 """
 
 from __future__ import annotations
@@ -27,25 +27,31 @@ class StreamName:
 
 @dataclass(frozen=True, slots=True)
 class GraphName:
-    """A registered static graph; `None`: it was given without a name."""
+    """A registered static graph; `None`: it was given without a name.
+
+    `predicates` are the IRIs that its triples have as predicates; `None`: not known yet.
+    """
 
     iri: str | None = None
+    predicates: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveGraph:
     """The streams and static graphs, by their place in the catalog, that a pattern matches.
 
-    `derived`: what rules derive is part of it.
+    `derived`: what rules derive is part of it; `derived_stream`: with intervals, because
+    some rule reads a stream.
     """
 
     streams: frozenset[int] = frozenset()
     graphs: frozenset[int] = frozenset()
     derived: bool = False
+    derived_stream: bool = False
 
     @property
     def reads_stream(self) -> bool:
-        return bool(self.streams)
+        return bool(self.streams) or self.derived_stream
 
     @property
     def is_empty(self) -> bool:
@@ -53,16 +59,23 @@ class ActiveGraph:
 
     def __or__(self, other: ActiveGraph) -> ActiveGraph:
         return ActiveGraph(
-            self.streams | other.streams, self.graphs | other.graphs, self.derived or other.derived
+            self.streams | other.streams,
+            self.graphs | other.graphs,
+            self.derived or other.derived,
+            self.derived_stream or other.derived_stream,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveDataset:
-    """The graph that patterns match right now, and the named ones that GRAPH can turn to."""
+    """The graph that patterns match right now, and the named ones that GRAPH can turn to.
+
+    `predicates` has those of each static graph of the catalog, as far as they are known.
+    """
 
     default: ActiveGraph
     named: tuple[tuple[str, ActiveGraph], ...] = ()
+    predicates: tuple[frozenset[str] | None, ...] = ()
 
     def graph(self, name: NamedNode | Var) -> ActiveGraph:
         """The graph of that name, empty if there is none; a variable: all named ones together."""
@@ -77,13 +90,25 @@ class ActiveDataset:
         """The dataset as the pattern inside `GRAPH name` sees it."""
         return replace(self, default=self.graph(name))
 
+    def static_may_have(self, predicate: NamedNode | None) -> bool:
+        """Whether a static triple of the default graph may have this predicate (None: any)."""
+        for place in self.default.graphs:
+            known = self.predicates[place] if place < len(self.predicates) else None
+            if known is None or (known if predicate is None else predicate.value in known):
+                return True
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The streams and static graphs that are registered, each known by its place here."""
+    """The streams and static graphs that are registered, each known by its place here.
+
+    `derives_stream`: some registered CONSTRUCT rule reads a stream.
+    """
 
     streams: tuple[StreamName, ...] = (StreamName(),)
     graphs: tuple[GraphName, ...] = ()
+    derives_stream: bool = False
 
     def names(self) -> tuple[str, ...]:
         """All IRIs that something is registered under, in the order of registration."""
@@ -105,19 +130,20 @@ class Catalog:
 
     def active(self, dataset: Dataset | None) -> ActiveDataset:
         """The dataset that a query with this dataset clause (or none) looks at."""
+        predicates = tuple(graph.predicates for graph in self.graphs)
+        derived = ActiveGraph(derived=True, derived_stream=self.derives_stream)
         if dataset is None:
             unnamed = frozenset(i for i, graph in enumerate(self.graphs) if graph.iri is None)
-            default = ActiveGraph(frozenset(range(len(self.streams))), unnamed, derived=True)
-            return ActiveDataset(default, tuple((iri, self.named(iri)) for iri in self.names()))
+            default = derived | ActiveGraph(frozenset(range(len(self.streams))), unnamed)
+            named = tuple((iri, self.named(iri)) for iri in self.names())
+            return ActiveDataset(default, named, predicates)
         for name in self.unknown(dataset):
             raise unknown_source(name.value, self.names())
-        default = ActiveGraph()
+        default = derived
         for name in dataset.default:
             default |= self.named(name.value)
-        # The closure enriches streams: a default graph of static graphs alone has none.
-        default = replace(default, derived=default.reads_stream)
         iris = dict.fromkeys(name.value for name in dataset.named)
-        return ActiveDataset(default, tuple((iri, self.named(iri)) for iri in iris))
+        return ActiveDataset(default, tuple((iri, self.named(iri)) for iri in iris), predicates)
 
 
 def unknown_source(iri: str, known: Iterable[str]) -> QueryError:

@@ -5,7 +5,8 @@ operator, an EXISTS, or an operator that looks at a whole instant (GROUP BY, ORD
 LIMIT): one more match may take an answer away.
 
 `later`: time moves on strictly on the way, because the leaf lies on the earlier side of a
-SEQ or OPTIONALSEQ whose later side reads a stream: it ends before the answer ends.
+SEQ or OPTIONALSEQ whose later side always has an interval: it ends before the answer ends.
+(A timeless later side would leave the answer the leaf's own interval.)
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from penstock.algebra.nodes import (
 )
 from penstock.plan.catalog import ActiveDataset, ActiveGraph
 from penstock.plan.matching import LeafPattern
-from penstock.plan.reads import reads_stream
+from penstock.plan.reads import Templates, can_be_timeless, reads_stream
 from penstock.plan.walk import (
     ABSENCE,
     PER_INSTANT,
@@ -46,9 +47,17 @@ class Leaf:
 
 
 def leaves(
-    pattern: Pattern, dataset: ActiveDataset, *, absent: bool = False, later: bool = False
+    pattern: Pattern,
+    dataset: ActiveDataset,
+    derived: Templates = (),
+    *,
+    absent: bool = False,
+    later: bool = False,
 ) -> Iterator[Leaf]:
-    """All leaves of a pattern, those in EXISTS included, from left to right."""
+    """All leaves of a pattern, those in EXISTS included, from left to right.
+
+    `derived` are the template triples that rules can make without an interval.
+    """
     if isinstance(pattern, BGP):
         for triple in pattern.triples:
             yield Leaf(triple, dataset.default, absent, later)
@@ -61,23 +70,30 @@ def leaves(
     if isinstance(pattern, ABSENCE):
         optional = 0 if isinstance(pattern, SeqRightJoin) else 1
     for place, child in enumerate(children(pattern)):
-        earlier = (
-            isinstance(pattern, (SeqJoin, SeqRightJoin))
-            and place == 0
-            and reads_stream(pattern.right, dataset)
-        )
+        moves_on = later or (place == 0 and _moves_on(pattern, dataset, derived))
         yield from leaves(
             child,
             inside,
+            derived,
             absent=absent or place == optional or isinstance(pattern, PER_INSTANT),
-            later=later or earlier,
+            later=moves_on,
         )
     for inner in exists_patterns(pattern):
-        yield from leaves(inner, inside, absent=True, later=later)
+        yield from leaves(inner, inside, derived, absent=True, later=later)
 
 
-def query_leaves(query: Query, dataset: ActiveDataset) -> Iterator[Leaf]:
+def _moves_on(pattern: Pattern, dataset: ActiveDataset, derived: Templates) -> bool:
+    """Whether the left side of an operator always ends before the operator's solution does."""
+    if isinstance(pattern, SeqJoin):
+        return not can_be_timeless(pattern.right, dataset, derived)
+    if isinstance(pattern, SeqRightJoin):
+        # A timeless right side stands for an interval at each instant if the left one is timed.
+        return reads_stream(pattern.left, dataset)
+    return False
+
+
+def query_leaves(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> Iterator[Leaf]:
     """All leaves of a query; ASK looks at whole instants, DESCRIBE looks up its subjects."""
-    yield from leaves(query.pattern, dataset, absent=isinstance(query, Ask))
+    yield from leaves(query.pattern, dataset, derived, absent=isinstance(query, Ask))
     for lookup in described(query):
         yield Leaf(lookup, dataset.default, absent=True)

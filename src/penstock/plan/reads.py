@@ -29,7 +29,7 @@ from penstock.algebra.nodes import (
     Var,
 )
 from penstock.plan.catalog import ActiveDataset
-from penstock.plan.matching import LeafPattern, can_match, may_have_no_length
+from penstock.plan.matching import LeafPattern, can_match, may_have_no_length, steps
 from penstock.plan.walk import (
     ABSENCE,
     PER_INSTANT,
@@ -37,6 +37,7 @@ from penstock.plan.walk import (
     exists_patterns,
     required_and_other,
 )
+from penstock.terms import NamedNode
 
 Templates = tuple[TriplePattern, ...]
 
@@ -54,6 +55,17 @@ def reads_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
         return dataset.default.reads_stream
     inside = _inside(pattern, dataset)
     return any(reads_stream(part, inside) for part in children(pattern) + exists_patterns(pattern))
+
+
+def streams_read(pattern: Pattern, dataset: ActiveDataset) -> frozenset[int]:
+    """The registered streams that triple patterns and paths of it may match."""
+    if isinstance(pattern, BGP):
+        return dataset.default.streams if pattern.triples else frozenset()
+    if isinstance(pattern, PathPattern):
+        return dataset.default.streams
+    inside = _inside(pattern, dataset)
+    parts = children(pattern) + exists_patterns(pattern)
+    return frozenset().union(*(streams_read(part, inside) for part in parts))
 
 
 def absence_depends_on(pattern: Pattern) -> tuple[Pattern, ...]:
@@ -109,10 +121,13 @@ def can_be_timeless(pattern: Pattern, dataset: ActiveDataset, derived: Templates
 
 
 def _matches_timeless(leaf: LeafPattern, dataset: ActiveDataset, derived: Templates) -> bool:
-    graph = dataset.default
-    if graph.graphs:
-        return True
-    return graph.derived and any(can_match(template, leaf) for template in derived)
+    """Whether a leaf may match a static triple, or one that a rule derives from static ones."""
+    for step in steps(leaf):
+        if dataset.static_may_have(
+            step.predicate if isinstance(step.predicate, NamedNode) else None
+        ):
+            return True
+    return dataset.default.derived and any(can_match(template, leaf) for template in derived)
 
 
 def _absence_in_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:

@@ -10,7 +10,7 @@ passes the earlier side of a SEQ, is fine: every step of it uses what ended stri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.algebra.nodes import (
     Aggregate,
@@ -29,7 +29,7 @@ from penstock.errors import QueryError
 from penstock.plan.catalog import ActiveDataset, Catalog
 from penstock.plan.leaves import Leaf, query_leaves
 from penstock.plan.matching import Step, can_match, can_match_step, steps
-from penstock.plan.reads import Templates, can_be_timeless
+from penstock.plan.reads import Templates, can_be_timeless, streams_read
 from penstock.plan.variables import of_expression
 from penstock.plan.walk import children
 from penstock.plan.wording import in_words, leaf_text
@@ -39,10 +39,13 @@ __all__ = [
     "Connection",
     "Program",
     "can_match",
+    "check_recursion",
     "connections",
+    "instant_streams",
     "made_variables",
     "programs",
     "timeless_templates",
+    "with_rules",
 ]
 
 
@@ -93,8 +96,9 @@ def connections(
     found: dict[Connection, None] = {}
     if not rules:
         return ()
+    timeless = timeless_templates(queries, datasets)
     for place, (query, dataset) in enumerate(zip(queries, datasets, strict=True)):
-        for leaf in query_leaves(query, dataset):
+        for leaf in query_leaves(query, dataset, timeless):
             if not leaf.graph.derived:
                 continue
             for step in steps(leaf.pattern):
@@ -125,6 +129,39 @@ def timeless_templates(queries: Sequence[Query], datasets: Sequence[ActiveDatase
     return tuple(found)
 
 
+def with_rules(catalog: Catalog, queries: Sequence[Query]) -> Catalog:
+    """The catalog that also knows whether the rules among the queries read a stream."""
+    bare = replace(catalog, derives_stream=False)
+    reading = any(
+        streams_read(query.pattern, bare.active(query.dataset))
+        for query in queries
+        if isinstance(query, Construct)
+    )
+    return replace(catalog, derives_stream=reading)
+
+
+def instant_streams(
+    queries: Sequence[Query], datasets: Sequence[ActiveDataset]
+) -> tuple[frozenset[int], ...]:
+    """For each query the streams whose elements' ends are its instants.
+
+    Those it reads; and if it reads derived triples, those that the rules read.
+    """
+    pairs = list(zip(queries, datasets, strict=True))
+    by_rules = frozenset().union(
+        *(streams_read(q.pattern, dataset) for q, dataset in pairs if isinstance(q, Construct))
+    )
+    return tuple(
+        frozenset().union(
+            *(
+                leaf.graph.streams | (by_rules if leaf.graph.derived else frozenset())
+                for leaf in query_leaves(query, dataset)
+            )
+        )
+        for query, dataset in pairs
+    )
+
+
 # --- programs ------------------------------------------------------------------------------
 
 
@@ -135,6 +172,7 @@ def programs(
 
     `names` are what messages call the queries (their files); else `query 1`, `query 2`, …
     """
+    catalog = with_rules(catalog, queries)
     datasets = [catalog.active(query.dataset) for query in queries]
     names = names or [f"query {place + 1}" for place in range(len(queries))]
     edges = connections(queries, datasets)
@@ -162,6 +200,12 @@ def programs(
     return tuple(result)
 
 
+_LET_TIME_PASS = (
+    "put the part that reads derived triples on the earlier side of a SEQ, with a later side "
+    "that only a stream can match"
+)
+
+
 def check_recursion(
     queries: Sequence[Query], edges: Sequence[Connection], names: Sequence[str]
 ) -> None:
@@ -178,9 +222,8 @@ def check_recursion(
                     f"`{names[edge.query]}` stands where one more match can take an answer "
                     "away (OPTIONAL, MINUS, EXISTS, GROUP BY, ORDER BY or LIMIT), and the "
                     "answer would be derived from its own absence at the same instant",
-                    hint="put the part that reads derived triples on the earlier side of a SEQ, "
-                    "so that it speaks of what was derived before, or give the derived triples "
-                    "a predicate of their own",
+                    hint=f"{_LET_TIME_PASS}, so that it speaks of what was derived before; or "
+                    "give the derived triples a predicate of their own",
                 )
         for edge in within:
             rule = queries[edge.rule]
@@ -192,8 +235,7 @@ def check_recursion(
                     f"this recursion would never end: {subject}, and {new} in "
                     f"`{leaf_text(template)}` of `{names[edge.rule]}` is a new term each time "
                     "round while time stands still",
-                    hint="put the part that reads derived triples on the earlier side of a SEQ, "
-                    "so that each round needs a later element of the stream",
+                    hint=f"{_LET_TIME_PASS}, so that each round needs a later stream element",
                 )
 
 
@@ -268,7 +310,7 @@ def _linked(count: int, edges: Sequence[Connection]) -> list[int]:
     return [root(place) for place in range(count)]
 
 
-def _components(count: int, feeds: Sequence[tuple[int, int]]) -> list[list[int]]:
+def components(count: int, feeds: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Strongly connected components (Tarjan), a component before those it feeds."""
     following: list[list[int]] = [[] for _ in range(count)]
     for rule, query in dict.fromkeys(feeds):
@@ -302,7 +344,7 @@ def _cycles(count: int, feeds: Sequence[tuple[int, int]]) -> list[list[int]]:
     """The components in which something feeds itself."""
     return [
         members
-        for members in _components(count, feeds)
+        for members in components(count, feeds)
         if len(members) > 1 or (members[0], members[0]) in feeds
     ]
 
@@ -312,7 +354,7 @@ def _strata(count: int, edges: Sequence[Connection]) -> tuple[list[int], list[in
     standing = [edge for edge in edges if not edge.later]
     strata = [0] * count
     order: list[int] = []
-    for members in _components(count, [(edge.rule, edge.query) for edge in standing]):
+    for members in components(count, [(edge.rule, edge.query) for edge in standing]):
         level = 0
         for edge in standing:
             if edge.query in members and edge.rule not in members:

@@ -1,0 +1,98 @@
+"""Which streams and graphs a query looks at, by what is registered and by FROM."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.algebra import Dataset, Var
+from penstock.errors import QueryError
+from penstock.plan.catalog import (
+    ActiveGraph,
+    Catalog,
+    GraphName,
+    StreamName,
+    assumed_catalog,
+)
+from plan.texts import iri, query
+
+PRICES, TRADES, PLACES = (iri(name).value for name in ("prices", "trades", "places"))
+CATALOG = Catalog(
+    streams=(StreamName(), StreamName(PRICES)),
+    graphs=(GraphName(), GraphName(PLACES), GraphName(PRICES)),
+)
+
+
+def graph(streams=(), graphs=(), derived=False) -> ActiveGraph:
+    return ActiveGraph(frozenset(streams), frozenset(graphs), derived)
+
+
+def test_without_from_all_streams_and_unnamed_graphs_are_the_default_graph():
+    assert CATALOG.active(None).default == graph({0, 1}, {0}, derived=True)
+
+
+def test_without_from_everything_with_a_name_is_a_named_graph():
+    named = dict(CATALOG.active(None).named)
+    assert named == {PRICES: graph({1}, {2}), PLACES: graph((), {1})}
+
+
+def test_from_takes_exactly_the_named_ones_and_what_rules_derive():
+    active = CATALOG.active(Dataset(default=(iri("places"),), named=(iri("prices"),)))
+    assert active.default == graph((), {1}, derived=True)
+    assert active.named == ((PRICES, graph({1}, {2})),)
+
+
+def test_from_named_alone_leaves_the_default_graph_empty():
+    active = CATALOG.active(Dataset(default=(), named=(iri("prices"),)))
+    assert not active.default.streams and not active.default.graphs
+
+
+def test_graph_turns_to_one_name_or_with_a_variable_to_all():
+    active = CATALOG.active(None)
+    assert active.within(iri("places")).default == graph((), {1})
+    assert active.within(Var("g")).default == graph({1}, {1, 2})
+    assert active.within(iri("nowhere")).default.is_empty
+    assert active.within(iri("places")).within(iri("prices")).default == graph({1}, {2})
+
+
+def test_only_streams_make_a_graph_read_a_stream():
+    assert CATALOG.active(None).default.reads_stream
+    assert not CATALOG.active(None).within(iri("places")).default.reads_stream
+
+
+def test_a_rule_that_reads_a_stream_makes_every_default_graph_timed():
+    clause = Dataset(default=(iri("places"),), named=())
+    assert not CATALOG.active(clause).default.reads_stream
+    with_rules = Catalog(CATALOG.streams, CATALOG.graphs, derives_stream=True)
+    assert with_rules.active(clause).default.reads_stream
+    assert not with_rules.active(None).within(iri("places")).default.reads_stream
+
+
+def test_an_unknown_from_is_refused_with_the_nearest_name():
+    with pytest.raises(QueryError) as caught:
+        CATALOG.active(Dataset(default=(iri("price"),), named=()))
+    assert "<http://example.org/price> names no registered" in caught.value.message
+    assert caught.value.hint == "did you mean <http://example.org/prices>?"
+
+
+def test_active_graphs_are_values():
+    assert len({graph({0}), graph({0}), graph({1})}) == 2
+
+
+def test_what_static_graphs_can_hold_follows_from_their_predicates():
+    catalog = Catalog(graphs=(GraphName(predicates=frozenset({iri("label").value})),))
+    active = catalog.active(None)
+    assert active.static_may_have(iri("label")) and active.static_may_have(None)
+    assert not active.static_may_have(iri("price"))
+    assert Catalog(graphs=(GraphName(),)).active(None).static_may_have(iri("price"))
+
+
+def test_queries_alone_suggest_a_catalog():
+    catalog = assumed_catalog(
+        [
+            query(
+                "SELECT * FROM :prices { ?s ?p ?o FILTER EXISTS { GRAPH :places { ?s ?p ?o } } }"
+            ),
+            query("SELECT * { GRAPH ?g { ?s ?p ?o } }"),
+        ]
+    )
+    assert catalog.streams == (StreamName(), StreamName(PRICES), StreamName(PLACES))

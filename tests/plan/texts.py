@@ -1,0 +1,37 @@
+"""Queries for the tests of the analyses, written as texts with the usual prefixes."""
+
+from __future__ import annotations
+
+from penstock.algebra import Pattern, Query
+from penstock.languages import parse
+from penstock.terms import NamedNode
+
+PREFIXES = """PREFIX : <http://example.org/>
+PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+"""
+
+
+def iri(name: str) -> NamedNode:
+    return NamedNode("http://example.org/" + name)
+
+
+def query(text: str) -> Query:
+    return parse(PREFIXES + text).query
+
+
+def pattern(text: str) -> Pattern:
+    """The pattern inside `WHERE { … }`, without the projection of the query around it."""
+    return query(f"CONSTRUCT {{}} WHERE {{ {text} }}").pattern
+
+
+# The paper's rule that carries count and sum of prices along, query (5).
+SLIDING_SUM = """
+CONSTRUCT { _:aaa :hasCount ?count . _:aaa :hasSum ?sum } WHERE {
+  SELECT (?prevcount + 1 AS ?count) (?prevsum + ?price AS ?sum) {
+    { { ?point :hasCount ?prevcount . ?point :hasSum ?prevsum } SEQ { :ACME :price ?price } }
+    EQUALSOPTIONAL
+    { { ?point :hasCount ?prevcount . ?point :hasSum ?prevsum } SEQ { :ACME :price ?inbetween }
+      SEQ { :ACME :price ?price } }
+    FILTER (!BOUND(?inbetween) && getDURATION() < "P10D"^^xsd:duration)
+  }
+}"""
