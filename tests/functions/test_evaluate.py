@@ -8,8 +8,17 @@ from dataclasses import replace
 import pytest
 
 from functions.notation import ERROR, expected, expression, term, value
-from penstock.algebra.nodes import BGP, Aggregate, Call, Exists, Var
-from penstock.functions.chance import solution_seed
+from penstock.algebra.nodes import (
+    BGP,
+    Aggregate,
+    Call,
+    Exists,
+    Extend,
+    Filter,
+    Join,
+    Var,
+)
+from penstock.functions.chance import extended, solution_seed
 from penstock.functions.evaluate import Context, arity, evaluate, holds, known_function
 from penstock.terms import BlankNode, NamedNode
 from penstock.timeline import parse_instant
@@ -173,6 +182,14 @@ def test_the_seed_does_not_depend_on_the_order_of_bindings_or_on_unbound_ones():
     seed = solution_seed(bindings)
     assert solution_seed([*reversed(bindings), ("z", None)]) == seed
     assert solution_seed([("y", term("1")), ("x", term(":a"))]) != seed
+
+
+def test_what_expressions_added_is_no_part_of_the_solution_that_they_drew_from():
+    base = BGP(())
+    bound = Extend(Filter(term("true"), Extend(base, Var("a"), term("1"))), Var("b"), term("2"))
+    assert extended(base) == set()
+    assert extended(bound) == {"a", "b"}
+    assert extended(Extend(Join(bound, base), Var("c"), term("3"))) == {"c"}
 
 
 def test_two_calls_in_one_expression_are_two_draws():

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterable
 from hashlib import blake2b
 
+from penstock.algebra.nodes import Extend, Filter, OrderBy, Pattern
 from penstock.functions.values import text_literal
 from penstock.terms import XSD, BlankNode, Literal, NamedNode, Term
 
@@ -20,6 +21,20 @@ def solution_seed(
     """The seed of a solution ⟨μ, [start, end]⟩: equal solutions have equal seeds."""
     bound = sorted((name, str(term)) for name, term in bindings if term is not None)
     return int.from_bytes(_digest("solution", start, end, *bound)[:8], "big")
+
+
+def extended(pattern: Pattern) -> frozenset[str]:
+    """The variables that BIND and SELECT expressions have added to the solutions of a pattern.
+
+    They are no part of a solution's seed: BNODE("a") in two expressions of one SELECT is the
+    same node, although the second one's solution has a variable more.
+    """
+    names = set()
+    while isinstance(pattern, (Extend, Filter, OrderBy)):
+        if isinstance(pattern, Extend):
+            names.add(pattern.var.name)
+        pattern = pattern.pattern
+    return frozenset(names)
 
 
 def _digest(*parts: object) -> bytes:

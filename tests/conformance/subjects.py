@@ -1,0 +1,98 @@
+"""What is tested: each subject answers a query over the data of a test.
+
+The data is one stream element at one instant in the default graph, the named graphs are
+static. So a plain SPARQL query must answer exactly as SPARQL does (downward compatibility).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pyoxigraph import NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple, parse
+
+from conformance.results import Answer, Graph, Solutions
+from penstock.terms import BlankNode, Literal
+from penstock.timeline import parse_instant
+
+INSTANT = parse_instant("2026-01-31T12:00:00Z")
+
+Answering = Callable[[str, "Path | None", "dict[str, Path]", str], Answer]
+
+
+def read_triples(path: Path, base: str) -> list[Triple]:
+    """The triples of a file; its blank nodes are told apart from those of other files."""
+    iri = base.rpartition("/")[0] + "/" + path.name
+
+    def own(term):
+        return BlankNode(f"{path.stem}-{term.value}") if isinstance(term, BlankNode) else term
+
+    return [
+        Triple(own(quad.subject), quad.predicate, own(quad.object))
+        for quad in parse(path=path, base_iri=iri)
+    ]
+
+
+def answer_of_pyoxigraph(text: str, data: Path | None, named: dict[str, Path], base: str) -> Answer:
+    """A reference that is known to be good: it tests the reading and comparing of results."""
+    store = Store()
+    if data is not None:
+        triples = read_triples(data, base)
+        store.extend(Quad(t.subject, t.predicate, t.object) for t in triples)
+    for iri, path in named.items():
+        store.add_graph(NamedNode(iri))
+        store.extend(
+            Quad(t.subject, t.predicate, t.object, NamedNode(iri)) for t in read_triples(path, base)
+        )
+    found = store.query(text, base_iri=base)
+    if isinstance(found, QueryBoolean):
+        return bool(found)
+    if isinstance(found, QuerySolutions):
+        names = tuple(variable.value for variable in found.variables)
+        return Solutions(names, [_bound((n, row[n]) for n in names) for row in found])
+    return Graph(frozenset(found))
+
+
+def answer_of_oracle(text: str, data: Path | None, named: dict[str, Path], base: str) -> Answer:
+    """The definitions, executed literally."""
+    from oracle.model import StaticGraph, TimedDataset, stream_of
+    from oracle.queries import ANSWER, OBJECT, PREDICATE, SUBJECT, evaluate_query
+    from penstock.algebra.nodes import Ask, Select
+    from penstock.languages import parse as parse_query
+
+    query = parse_query(text, base=base).query
+    triples = [] if data is None else read_triples(data, base)
+    stream = stream_of([([tuple(_parts(t)) for t in triples], INSTANT, INSTANT)])
+    graphs = {
+        NamedNode(iri): (StaticGraph(frozenset(map(_parts, read_triples(path, base)))),)
+        for iri, path in named.items()
+    }
+    if data is not None and query.dataset is not None:
+        graphs[NamedNode(base.rpartition("/")[0] + "/" + data.name)] = (stream,)
+    answers = evaluate_query(query, TimedDataset((stream,), graphs), now=INSTANT, base=base)
+    if isinstance(query, Ask):
+        (row,) = answers.rows
+        return row.value(ANSWER) == Literal(True)
+    if isinstance(query, Select):
+        rows = [_bound((n, row.value(n)) for n in answers.columns) for row in answers.rows]
+        return Solutions(tuple(answers.columns), rows)
+    return Graph(
+        frozenset(
+            Triple(row.value(SUBJECT), row.value(PREDICATE), row.value(OBJECT))
+            for row in answers.rows
+        )
+    )
+
+
+def _parts(triple: Triple) -> tuple:
+    return triple.subject, triple.predicate, triple.object
+
+
+def _bound(pairs: Iterable[tuple]) -> dict:
+    return {name: term for name, term in pairs if term is not None}
+
+
+SUBJECTS: dict[str, Answering] = {
+    "reference": answer_of_pyoxigraph,
+    "oracle": answer_of_oracle,
+}
