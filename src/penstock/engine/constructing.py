@@ -1,0 +1,60 @@
+"""CONSTRUCT: a template's triples for each solution, as occurrences that may feed the streams."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.algebra.nodes import Var
+from penstock.columns.frame import Frame
+from penstock.columns.ids import hash_text
+from penstock.engine.operators import Clock, Operator, Seen, Surroundings, is_literal
+from penstock.engine.store import until_end
+from penstock.plan import steps
+from penstock.terms import BlankNode
+
+
+class ConstructedOperator(Operator):
+    """Each triple occurrence once: the result is a set, like the stream that it enters."""
+
+    def __init__(self, step: steps.Constructed, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        self.seen = Seen(self.store("seen", step.vars, until_end))
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        [frame] = inputs
+        if not len(frame):
+            return Frame.empty(self.step.vars)
+        fresh: dict[str, np.ndarray] = {}
+        triples = []
+        for triple in self.step.template:
+            columns = [self._column(term, frame, fresh) for term in triple]
+            ids = np.stack(columns)
+            sound = (ids != 0).all(axis=0)
+            ids, start, end = ids[:, sound], frame.start[sound], frame.end[sound]
+            sound = ~is_literal(ids[0], self.terms) & self._is_iri(ids[1])
+            triples.append(Frame(self.step.vars, ids, start, end).take(sound))
+        return self.seen.add(Frame.concat(triples, self.step.vars))
+
+    def _column(self, term, frame: Frame, fresh: dict[str, np.ndarray]) -> np.ndarray:
+        if isinstance(term, Var):
+            return frame.column(term.name)
+        if isinstance(term, BlankNode):
+            if term.value not in fresh:
+                fresh[term.value] = self._blank_nodes(term.value, frame)
+            return fresh[term.value]
+        return np.full(len(frame), self.terms.add(term), np.int64)
+
+    def _blank_nodes(self, label: str, frame: Frame) -> np.ndarray:
+        """A blank node for each solution, named after ⟨rule, μ, t, t′⟩ so that a replay names it alike."""
+        order = sorted(range(len(frame.vars)), key=lambda i: frame.vars[i])
+        rows = np.vstack([frame.ids[order], frame.start, frame.end]).T
+        prefix = hash_text(f"{self.step.rule}\0{label}".encode())
+        rows = np.ascontiguousarray(np.hstack([np.full((len(rows), 1), prefix), rows]))
+        return np.array(
+            [self.terms.add(BlankNode(f"c{hash_text(row.tobytes()):x}")) for row in rows], np.int64
+        )
+
+    def _is_iri(self, ids: np.ndarray) -> np.ndarray:
+        distinct, inverse = np.unique(ids, return_inverse=True)
+        texts = self.terms.texts(distinct).to_pylist()
+        return np.array([text[:1] == b"<" for text in texts], bool)[inverse.reshape(-1)]

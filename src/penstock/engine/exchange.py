@@ -1,0 +1,60 @@
+"""Before the exchange: which occurrences match a scan, and which shard must see them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.columns.frame import Frame
+from penstock.columns.ids import id_of
+from penstock.columns.terms import TermChunk, TermTable
+from penstock.plan.steps import Scan
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FEW_TERMS = 4096
+
+
+def match(
+    scan: Scan, triples: tuple[np.ndarray, ...], start: np.ndarray, end: np.ndarray
+) -> Frame:
+    """The rows of a scan among triples (three columns of ids) with these intervals."""
+    chosen: np.ndarray | None = None
+    columns: dict[str, np.ndarray] = {}
+    for term, column in zip((scan.subject, scan.predicate, scan.object), triples, strict=True):
+        if not isinstance(term, str):
+            same = column == id_of(term)
+        elif term in columns:
+            same = column == columns[term]
+        else:
+            columns[term] = column
+            continue
+        chosen = same if chosen is None else chosen & same
+    ids = np.stack(list(columns.values())) if columns else np.empty((0, len(start)), np.int64)
+    frame = Frame(scan.vars, ids, start, end)
+    return frame if chosen is None or chosen.all() else frame.take(chosen)
+
+
+def shard_of(ids: np.ndarray, shards: int) -> np.ndarray:
+    """The shard that owns each key; equal terms have equal shards in every process."""
+    mixed = (ids.astype(np.uint64) * _GOLDEN) >> np.uint64(33)
+    return (mixed % np.uint64(shards)).astype(np.int64)
+
+
+def spread(scan: Scan, frame: Frame, shards: int) -> list[tuple[int, Frame]]:
+    """The rows for each shard, by the scan's key; without one they all go to the first."""
+    if not len(frame):
+        return []
+    if scan.key is None or shards == 1:
+        return [(0, frame)]
+    owner = shard_of(frame.column(scan.key), shards)
+    return [
+        (shard, frame.take(rows))
+        for shard in range(shards)
+        if len(rows := np.flatnonzero(owner == shard))
+    ]
+
+
+def texts_for(frames: list[Frame], terms: TermChunk, table: TermTable) -> TermChunk:
+    """The texts that a shard needs: all, if there are few, else those that its rows mention."""
+    if len(terms) <= _FEW_TERMS:
+        return terms
+    return table.subset(np.concatenate([frame.ids.reshape(-1) for frame in frames]))

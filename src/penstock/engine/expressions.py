@@ -1,0 +1,315 @@
+"""Expressions over whole columns.
+
+Comparisons of numbers, instants and durations are computed in float64 together with a bound
+on the rounding error; only rows that are too close to call, or that hold something else than
+plain numbers, are evaluated one by one and exactly, once per distinct combination of the
+terms that the expression looks at. So the answer is always the exact one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.algebra.nodes import TIME_FUNCTIONS, Aggregate, Call, Exists, Expression, Var
+from penstock.columns import ids
+from penstock.columns.frame import Frame
+from penstock.columns.terms import TermTable
+from penstock.errors import PenstockError
+from penstock.functions.chance import solution_seed
+from penstock.functions.errors import ExpressionError
+from penstock.functions.evaluate import Context, compile_term, compile_truth
+from penstock.terms import Literal, Term
+from penstock.timeline import is_timeless, parse_duration, parse_instant
+
+RANDOM = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
+_COMPARE: dict[str, Callable] = {
+    "=": np.equal, "!=": np.not_equal, "<": np.less, ">": np.greater,
+    "<=": np.less_equal, ">=": np.greater_equal,
+}
+_DURATIONS = frozenset(ids.XSD_BASE + name for name in ("duration", "dayTimeDuration"))
+_ROUNDING = 2.0**-50  # some ulps: covers the conversion from decimal and one operation
+TRUE = (ids.BOOLEAN << ids.TAG_SHIFT) | 1
+FALSE = ids.BOOLEAN << ids.TAG_SHIFT
+NUMBER, INSTANT, DURATION = "number", "instant", "duration"
+
+
+@dataclass
+class Quantity:
+    """Numbers of one kind: float64 values, a bound on their error, and where they are known."""
+
+    kind: str
+    value: np.ndarray | float
+    error: np.ndarray | float
+    known: np.ndarray | bool = True
+
+
+@dataclass
+class Truth:
+    """Three-valued: true, false, or (neither) an error."""
+
+    true: np.ndarray
+    false: np.ndarray
+
+
+class Evaluator:
+    """Evaluates expressions of one query run over frames."""
+
+    def __init__(self, terms: TermTable, now: int = 0) -> None:
+        self.terms = terms
+        self.now = now
+
+    def holds(self, condition: Expression, frame: Frame) -> np.ndarray:
+        """Where the condition is true (an error is not)."""
+        if not len(frame):
+            return np.zeros(0, bool)
+        return self._truth(condition, frame).true
+
+    def column(self, expression: Expression, frame: Frame, place: str) -> np.ndarray:
+        """The ids of the expression's values; 0 where it is an error."""
+        if isinstance(expression, Var):
+            return frame.column(expression.name).copy()
+        if not isinstance(expression, (Call, Exists, Aggregate)):
+            return np.full(len(frame), self.terms.add(expression), np.int64)
+        if not len(frame):
+            return np.zeros(0, np.int64)
+        if expression.name in ("BOUND", "!", "&&", "||", "SAMETERM", *_COMPARE):
+            truth = self._truth(expression, frame)
+            return np.where(truth.true, TRUE, np.where(truth.false, FALSE, 0))
+        compiled = compile_term(expression)
+
+        def value(lookup: Callable, context: Context) -> int:
+            return self.terms.add(compiled(lookup, context))
+
+        return self._row_by_row(expression, frame, value, place)
+
+    # --- truth ---
+
+    def _truth(self, expression: Expression, frame: Frame) -> Truth:
+        if isinstance(expression, Call):
+            name, args = expression.name, expression.args
+            if name == "&&":
+                a, b = (self._truth(arg, frame) for arg in args)
+                return Truth(a.true & b.true, a.false | b.false)
+            if name == "||":
+                a, b = (self._truth(arg, frame) for arg in args)
+                return Truth(a.true | b.true, a.false & b.false)
+            if name == "!":
+                a = self._truth(args[0], frame)
+                return Truth(a.false, a.true)
+            if name == "BOUND":
+                bound = frame.column(args[0].name) != 0
+                return Truth(bound, ~bound)
+            if name == "SAMETERM" and all(not isinstance(arg, Call) for arg in args):
+                return self._same_term(frame, *args)
+            if name in _COMPARE:
+                return self._comparison(expression, frame)
+        if isinstance(expression, Var):
+            column = frame.column(expression.name)
+            if ((column == TRUE) | (column == FALSE)).all():
+                return Truth(column == TRUE, column == FALSE)
+        return self._exact_truth(expression, frame)
+
+    def _same_term(self, frame: Frame, left: Expression, right: Expression) -> Truth:
+        a, b = (self.column(side, frame, "") for side in (left, right))
+        known = (a != 0) & (b != 0)
+        return Truth(known & (a == b), known & (a != b))
+
+    def _comparison(self, call: Call, frame: Frame) -> Truth:
+        left, right = (self._quantity(arg, frame) for arg in call.args)
+        n = len(frame)
+        if left is None or right is None or left.kind != right.kind:
+            return self._exact_truth(call, frame)
+        difference = np.broadcast_to(np.subtract(left.value, right.value), n)
+        error = np.broadcast_to(np.add(left.error, right.error), n)
+        known = np.broadcast_to(np.logical_and(left.known, right.known), n)
+        with np.errstate(invalid="ignore"):
+            clear = known & ((np.abs(difference) > error) | (error == 0.0))
+            outcome = _COMPARE[call.name](difference, 0.0)
+        truth = Truth(clear & outcome, clear & ~outcome)
+        if not clear.all():
+            close = np.flatnonzero(~clear)
+            exact = self._exact_truth(call, frame.take(close))
+            truth.true[close] = exact.true
+            truth.false[close] = exact.false
+        return truth
+
+    # --- quantities ---
+
+    def _quantity(self, expression: Expression, frame: Frame) -> Quantity | None:
+        """The expression as numbers, or None if it is nothing numeric that columns can do."""
+        if isinstance(expression, Var):
+            return self._variable(frame.column(expression.name))
+        if isinstance(expression, Call):
+            name = expression.name
+            if name in TIME_FUNCTIONS:
+                return self._time(name, frame)
+            if name in ("+", "-", "*", "/") and len(expression.args) == 2:
+                left, right = (self._quantity(arg, frame) for arg in expression.args)
+                if left is None or right is None:
+                    return None
+                return _arithmetic(name, left, right)
+            return None
+        if isinstance(expression, Literal):
+            return _constant(expression)
+        return None
+
+    def _variable(self, column: np.ndarray) -> Quantity | None:
+        tag = ids.tags(column)
+        value, numeric = ids.numbers(column)
+        if numeric.any():
+            # A double's value is the float64 itself; a float's would have to be rounded once more.
+            error = np.where(tag == ids.DOUBLE, 0.0, np.abs(value) * _ROUNDING)
+            error[tag == ids.INTEGER] = 0.0
+            return Quantity(NUMBER, value, error, numeric & (tag != ids.FLOAT))
+        instants = tag == ids.DATETIME
+        if instants.any():
+            micros = (column & ((1 << ids.FRACTION_SHIFT) - 1)) - ids.DATETIME_BIAS
+            return Quantity(INSTANT, micros.astype(np.float64), 0.0, instants)
+        return None
+
+    def _time(self, name: str, frame: Frame) -> Quantity:
+        known = ~frame.timeless_mask()
+        if name == "GETDURATION":
+            return Quantity(DURATION, (frame.end - frame.start).astype(np.float64), 0.0, known)
+        column = frame.start if name == "GETSTARTTIME" else frame.end
+        return Quantity(INSTANT, column.astype(np.float64), 0.0, known)
+
+    # --- one by one ---
+
+    def _exact_truth(self, expression: Expression, frame: Frame) -> Truth:
+        compiled = compile_truth(expression)
+
+        def value(lookup: Callable, context: Context) -> int:
+            return 2 if compiled(lookup, context) else 1
+
+        outcome = self._row_by_row(expression, frame, value, "")
+        return Truth(outcome == 2, outcome == 1)
+
+    def _row_by_row(
+        self, expression: Expression, frame: Frame, value: Callable, place: str
+    ) -> np.ndarray:
+        """`value` for each distinct combination of what the expression looks at; 0 for an error."""
+        names, timed, random = _looks_at(expression)
+        seen = frame.vars if random else tuple(name for name in frame.vars if name in names)
+        parts = [frame.ids[frame.vars.index(name)] for name in seen]
+        if timed or random:
+            parts += [frame.start, frame.end]
+        if parts:
+            rows, inverse = _distinct_rows(np.stack(parts))
+        else:
+            rows, inverse = np.empty((0, 1), np.int64), np.zeros(len(frame), np.int64)
+        results = np.zeros(rows.shape[1], np.int64)
+        for i, row in enumerate(rows.T.tolist()):
+            bindings = dict(zip(seen, row))
+            start, end = row[-2:] if timed or random else (0, 0)
+            context = self._context(bindings, start, end, random, place)
+            try:
+                results[i] = value(self._lookup(bindings), context)
+            except ExpressionError:
+                pass  # an error is 0, which is what SPARQL makes of it here
+        return results[inverse]
+
+    def _lookup(self, bindings: dict[str, int]) -> Callable[[str], Term | None]:
+        def lookup(name: str) -> Term | None:
+            id_ = bindings.get(name, 0)
+            return self.terms.term(id_) if id_ else None
+
+        return lookup
+
+    def _context(
+        self, bindings: dict[str, int], start: int, end: int, random: bool, place: str
+    ) -> Context:
+        timeless = is_timeless(start, end)
+        begin, finish = (None, None) if timeless else (start, end)
+        seed = 0
+        if random:
+            named = ((name, self.terms.term(id_) if id_ else None) for name, id_ in bindings.items())
+            seed = solution_seed(named, begin, finish)
+        return Context(start=begin, end=finish, now=self.now, seed=seed, place=place)
+
+
+def _arithmetic(name: str, left: Quantity, right: Quantity) -> Quantity | None:
+    kinds = (left.kind, name, right.kind)
+    result = {
+        (NUMBER, "+", NUMBER): NUMBER, (NUMBER, "-", NUMBER): NUMBER,
+        (NUMBER, "*", NUMBER): NUMBER, (NUMBER, "/", NUMBER): NUMBER,
+        (INSTANT, "-", INSTANT): DURATION, (INSTANT, "+", DURATION): INSTANT,
+        (INSTANT, "-", DURATION): INSTANT, (DURATION, "+", DURATION): DURATION,
+        (DURATION, "-", DURATION): DURATION,
+    }.get(kinds)
+    if result is None:
+        return None
+    known = np.logical_and(left.known, right.known)
+    a, b = left.value, right.value
+    with np.errstate(all="ignore"):
+        if name in "+-":
+            value = a + b if name == "+" else a - b
+            error = np.add(left.error, right.error)
+        elif name == "*":
+            value = a * b
+            error = np.abs(a) * right.error + np.abs(b) * left.error
+        else:
+            value = a / b
+            error = (left.error + np.abs(value) * right.error) / np.abs(b)
+            known = np.logical_and(known, np.not_equal(b, 0.0))
+        error = error + np.abs(value) * _ROUNDING
+    known = np.logical_and(known, np.isfinite(value))
+    return Quantity(result, value, error, known)
+
+
+def _constant(literal: Literal) -> Quantity | None:
+    datatype = literal.datatype.value
+    if datatype in _DURATIONS and literal.value.lstrip("-").startswith("P"):
+        try:
+            return Quantity(DURATION, float(parse_duration(literal.value)), 0.0)
+        except PenstockError:
+            return None
+    tag = ids.TAG_OF_DATATYPE.get(datatype)
+    if tag == ids.DATETIME:
+        try:
+            return Quantity(INSTANT, float(parse_instant(literal.value)), 0.0)
+        except PenstockError:
+            return None
+    if tag not in (ids.INTEGER, ids.DECIMAL, ids.DOUBLE):
+        return None
+    inline = ids.inline_id(literal.value, tag)
+    if not inline:
+        return None
+    value, _ = ids.numbers(np.array([inline]))
+    error = abs(value[0]) * _ROUNDING if tag == ids.DECIMAL else 0.0
+    return Quantity(NUMBER, float(value[0]), error)
+
+
+def _looks_at(expression: Expression) -> tuple[set[str], bool, bool]:
+    """The variables of an expression, whether it reads the interval, whether it draws at random."""
+    if isinstance(expression, Var):
+        return {expression.name}, False, False
+    names: set[str] = set()
+    timed = random = False
+    if isinstance(expression, Call):
+        timed = expression.name in TIME_FUNCTIONS
+        random = expression.name in RANDOM
+        for arg in expression.args:
+            below, below_timed, below_random = _looks_at(arg)
+            names |= below
+            timed |= below_timed
+            random |= below_random
+    return names, timed, random
+
+
+def _distinct_rows(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct columns-tuples and, for each row, which one it is."""
+    if columns.shape[0] == 1:
+        values, inverse = np.unique(columns[0], return_inverse=True)
+        return values[None, :], inverse.reshape(-1)
+    order = np.lexsort(columns[::-1])
+    ordered = columns[:, order]
+    new = np.empty(ordered.shape[1], bool)
+    new[0] = True
+    np.any(ordered[:, 1:] != ordered[:, :-1], axis=0, out=new[1:])
+    inverse = np.empty(len(new), np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    return ordered[:, new], inverse

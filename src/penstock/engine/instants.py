@@ -1,0 +1,123 @@
+"""The operators that look at all solutions of one instant: aggregates, ORDER BY, ASK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from penstock.algebra.nodes import Aggregate
+from penstock.columns.frame import Frame
+from penstock.engine.absence import Waiting
+from penstock.engine.expressions import FALSE, TRUE
+from penstock.engine.operators import Clock, Operator, Surroundings
+from penstock.engine.store import until_end
+from penstock.functions.aggregates import aggregate
+from penstock.functions.ordering import order_key, total_key
+from penstock.plan import steps
+from penstock.plan.steps import Step
+from penstock.terms import XSD, Literal
+from penstock.timeline import TIMELESS_END, TIMELESS_START
+
+
+class InstantOperator(Operator):
+    """Collects the rows of each instant until it has passed."""
+
+    def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        [below] = step.inputs
+        self.depends_on_stream = below.reads_stream
+        store = self.store("waiting", below.vars, until_end)
+        self.waiting = Waiting(store, below.reads_stream, step.instants)
+
+    def instants(self, clock: Clock) -> np.ndarray:
+        """The instants that pass in this step; without a stream, the one timeless moment."""
+        if self.depends_on_stream:
+            return clock.instants(self.step.instants)
+        return np.full(int(clock.first), TIMELESS_END, np.int64)
+
+
+class AggregatedOperator(InstantOperator):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        step: steps.Aggregated = self.step
+        due = self.waiting.due(inputs[0], clock)
+        groups = list(self._groups(due))
+        if not step.keys:
+            present = {int(due.end[rows[0]]) for rows in groups}
+            empty = np.empty(0, np.int64)
+            missing = [t for t in self.instants(clock).tolist() if t not in present]
+            groups += [empty for _ in missing]
+        else:
+            missing = []
+        result = Frame.empty(step.vars)
+        if not groups:
+            return result
+        count, filled = len(groups), len(groups) - len(missing)
+        ids = np.zeros((len(step.vars), count), np.int64)
+        start = np.array([due.start[rows].min() for rows in groups[:filled]] + missing, np.int64)
+        end = np.array([due.end[rows].max() for rows in groups[:filled]] + missing, np.int64)
+        start[end == TIMELESS_END] = TIMELESS_START
+        for i, key in enumerate(step.keys):
+            ids[i, :filled] = [due.column(key)[rows[0]] for rows in groups[:filled]]
+        for i, (_, call, argument) in enumerate(step.aggregates, len(step.keys)):
+            ids[i] = [self._value(call, argument, due, rows) for rows in groups]
+        return Frame(step.vars, ids, start, end)
+
+    def _groups(self, frame: Frame) -> Iterator[np.ndarray]:
+        """The row numbers of each group: same instant, same keys."""
+        if not len(frame):
+            return
+        columns = [frame.column(key) for key in self.step.keys] + [frame.end]
+        order = np.lexsort(columns)
+        changed = np.zeros(len(frame), bool)
+        for column in columns:
+            ordered = column[order]
+            changed[1:] |= ordered[1:] != ordered[:-1]
+        yield from np.split(order, np.flatnonzero(changed))
+
+    def _value(self, call: Aggregate, argument: str | None, frame: Frame, rows: np.ndarray) -> int:
+        if argument is None:
+            if not call.distinct:
+                return self.terms.add(Literal(str(len(rows)), datatype=XSD.integer))
+            return self._term(aggregate(call, [tuple(column) for column in frame.ids[:, rows].T.tolist()]))
+        column = frame.column(argument)[rows].tolist()
+        return self._term(aggregate(call, [self.terms.term(id_) if id_ else None for id_ in column]))
+
+    def _term(self, term) -> int:
+        return 0 if term is None else self.terms.add(term)
+
+
+class OrderedOperator(InstantOperator):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        due = self.waiting.due(inputs[0], clock)
+        if len(due) < 2:
+            return due
+        # Last key first, as lexsort wants it: start, all columns by name, the keys, the instant.
+        ties = [self._ranks(due.column(var), total_key) for var in sorted(due.vars, reverse=True)]
+        keys = []
+        for var, descending in reversed(self.step.keys):
+            ranks = self._ranks(due.column(var), order_key)
+            keys.append(-ranks if descending else ranks)
+        return due.take(np.lexsort([due.start, *ties, *keys, due.end]))
+
+    def _ranks(self, column: np.ndarray, key) -> np.ndarray:
+        """For each id, its place in the order of terms; equal keys have equal places."""
+        distinct, inverse = np.unique(column, return_inverse=True)
+        sort_keys = [key(self.terms.term(id_) if id_ else None) for id_ in distinct.tolist()]
+        order = sorted(range(len(sort_keys)), key=sort_keys.__getitem__)
+        ranks = np.empty(len(order), np.int64)
+        rank = 0
+        for place, i in enumerate(order):
+            if place and sort_keys[i] != sort_keys[order[place - 1]]:
+                rank += 1
+            ranks[i] = rank
+        return ranks[inverse.reshape(-1)]
+
+
+class AskedOperator(InstantOperator):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        due = self.waiting.due(inputs[0], clock)
+        instants = np.unique(np.concatenate([self.instants(clock), due.end]))
+        answers = np.where(np.isin(instants, due.end), TRUE, FALSE)
+        start = np.where(instants == TIMELESS_END, TIMELESS_START, instants)
+        return Frame(("answer",), answers[None, :], start, instants)

@@ -1,0 +1,95 @@
+"""The steps of a plan as a network: who feeds whom, and in which order they run.
+
+An edge is *delayed* if what comes out ends strictly later than what went in: into the left
+side of SEQ and the optional side of OPTIONALSEQ. Without delayed edges, steps that feed each
+other in a circle (recursive rules) form one group that runs until nothing new comes; the
+planner has refused circles through absence among them. Delayed edges may lead back; then a
+step of the clock is taken instant by instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from penstock.algebra.nodes import TriplePattern, Var
+from penstock.plan import steps
+from penstock.plan.rules import components
+from penstock.plan.steps import Step
+from penstock.terms import BlankNode, Literal
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Rows of step `source` go into input `slot` of step `target`."""
+
+    source: int
+    target: int
+    slot: int
+    derived: bool = False  # triples of a rule, which the scan still has to match
+    delayed: bool = False
+
+
+@dataclass
+class Network:
+    """All steps of a plan, inputs before their users, with edges and the order to run in."""
+
+    steps: list[Step]
+    edges: list[Edge] = field(default_factory=list)
+    groups: list[list[int]] = field(default_factory=list)
+    leads_back: bool = False
+    by_instant: bool = False  # absence is decided inside a circle
+
+    def outgoing(self) -> list[list[Edge]]:
+        out: list[list[Edge]] = [[] for _ in self.steps]
+        for edge in self.edges:
+            out[edge.source].append(edge)
+        return out
+
+
+def network(results: Iterable[Step]) -> Network:
+    """The network of the given last steps."""
+    found: dict[Step, int] = {}
+    for result in results:
+        for step in result.walk():
+            found.setdefault(step, len(found))
+    net = Network(list(found))
+    for step, target in found.items():
+        for slot, below in enumerate(step.inputs):
+            net.edges.append(Edge(found[below], target, slot, delayed=_is_delayed(step, slot)))
+    rules = [(step, place) for step, place in found.items() if _is_rule(step)]
+    for scan, target in found.items():
+        if isinstance(scan, steps.Scan) and scan.graph.derived:
+            for rule, source in rules:
+                if any(_can_match(triple, scan) for triple in rule.template):
+                    net.edges.append(Edge(source, target, 0, derived=True))
+    standing = [(edge.source, edge.target) for edge in net.edges if not edge.delayed]
+    net.groups = components(len(net.steps), standing)
+    place = {step: i for i, group in enumerate(net.groups) for step in group}
+    net.leads_back = any(edge.delayed and place[edge.target] <= place[edge.source] for edge in net.edges)
+    if net.leads_back:
+        circles = components(len(net.steps), [(edge.source, edge.target) for edge in net.edges])
+        net.by_instant = any(
+            len(circle) > 1 and any(isinstance(net.steps[i], steps.FINAL) for i in circle)
+            for circle in circles
+        )
+    return net
+
+
+def _is_rule(step: Step) -> bool:
+    return isinstance(step, steps.Constructed) and step.feeds
+
+
+def _is_delayed(step: Step, slot: int) -> bool:
+    if isinstance(step, steps.Meet):
+        return step.when == "seq" and slot == 0
+    return isinstance(step, steps.Outer) and step.when == "before" and slot == 1
+
+
+def _can_match(triple: TriplePattern, scan: steps.Scan) -> bool:
+    for made, wanted in zip(triple, (scan.subject, scan.predicate, scan.object), strict=True):
+        if isinstance(wanted, str) or isinstance(made, Var):
+            continue
+        if isinstance(made, BlankNode) or made != wanted:
+            return False
+    return not isinstance(triple.subject, Literal)

@@ -1,0 +1,409 @@
+"""The operators that answer at once: rows in, rows out, and joins that remember.
+
+An operator takes the new rows of its inputs and the clock, and gives its own new rows. The
+invariant they all keep: rows that arrive in a step end at or after the watermark before it,
+and after the step every row that ends before the new watermark has been given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.columns import ids as term_ids
+from penstock.columns.frame import Frame, combine
+from penstock.columns.terms import TermTable
+from penstock.engine import kernels
+from penstock.engine.expressions import Evaluator
+from penstock.engine.store import (
+    Index,
+    Pairing,
+    Rows,
+    Store,
+    Until,
+    forever,
+    probe_pairs,
+    until_end,
+    until_out_of_reach,
+    until_started,
+)
+from penstock.plan import steps
+from penstock.plan.steps import Step
+from penstock.timeline import NEVER
+
+
+def _no_instants() -> np.ndarray:
+    return np.empty(0, np.int64)
+
+
+@dataclass
+class Clock:
+    """Where time stands in a step: the watermark before and after it, and the instants passed."""
+
+    before: int = NEVER
+    now: int = NEVER
+    first: bool = False  # the first step of the run: static knowledge arrives
+    passed: dict[int, np.ndarray] = field(default_factory=dict)  # stream → instants
+
+    def instants(self, streams: steps.Streams) -> np.ndarray:
+        """The instants of some streams that pass in this step, in order."""
+        found = [self.passed[stream] for stream in streams if stream in self.passed]
+        if len(found) == 1:
+            return found[0]
+        return np.unique(np.concatenate(found)) if found else _no_instants()
+
+
+@dataclass
+class Surroundings:
+    """What the operators of a shard share."""
+
+    terms: TermTable
+    evaluator: Evaluator
+
+
+class Operator:
+    """One step at run time. `stores` is everything it remembers."""
+
+    def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
+        self.step = step
+        self.name = name
+        self.terms = surroundings.terms
+        self.evaluator = surroundings.evaluator
+        self.stores: list[Store] = []
+
+    def store(self, side: str, vars: tuple[str, ...], until: Until, split=()) -> Store:
+        if is_belated(self.step):
+            until = forever
+        store = Store(f"{self.name}.{side}", vars, until, split)
+        self.stores.append(store)
+        return store
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        raise NotImplementedError(type(self).__name__)
+
+    def restored(self) -> None:
+        """Called after the stores were filled from chunks."""
+
+
+def is_belated(step: Step) -> bool:
+    """Whether rows may come long after their end: bindings substituted into EXISTS are below."""
+    return any(isinstance(below, steps.Domain) for below in step.walk() if below is not step)
+
+
+class ScanOperator(Operator):
+    """Hands on the rows that were matched before the exchange."""
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        return Frame.concat(inputs, self.step.vars)
+
+
+class TableOperator(Operator):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        vars, rows = self.step.vars, self.step.rows
+        if not clock.first or not rows:
+            return Frame.empty(vars)
+        cells = [[self.terms.add(term) if term is not None else 0 for term in row] for row in rows]
+        return Frame.timeless(vars, np.array(cells, np.int64).reshape(len(rows), len(vars)).T.copy())
+
+
+class RenameOperator(Operator):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        return inputs[0].renamed(self.step.vars)
+
+
+class SelectOperator(Operator):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        [frame] = inputs
+        kept = self.evaluator.holds(self.step.condition, frame)
+        return frame if kept.all() else frame.take(kept)
+
+
+class ComputeOperator(Operator):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        [frame] = inputs
+        column = self.evaluator.column(self.step.expression, frame, f"?{self.step.var}")
+        if self.step.var in frame.vars:
+            ids = frame.ids.copy()
+            ids[frame.vars.index(self.step.var)] = column
+            return Frame(frame.vars, ids, frame.start, frame.end)
+        return frame.extended(self.step.var, column)
+
+
+class ColumnsOperator(Operator):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        return inputs[0].project(self.step.vars)
+
+
+class MergeOperator(Operator):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        return Frame.concat(inputs, self.step.vars)
+
+
+class Seen:
+    """A store of distinct rows, and the question which rows of a frame are new to it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._chains: dict[bool, tuple[int, np.ndarray, np.ndarray, np.ndarray]] = {}
+
+    def add(self, frame: Frame) -> Frame:
+        """Remembers the frame's rows; returns those that were not there, in their order."""
+        timeless = frame.timeless_mask()
+        fresh = np.zeros(len(frame), bool)
+        for none in (True, False):
+            chosen = np.flatnonzero(timeless == none)
+            if len(chosen):
+                fresh[chosen] = self._enter(none, frame.take(chosen))
+        new = frame if fresh.all() else frame.take(fresh)
+        if len(new):
+            self.store._fresh.append(new)
+        return new
+
+    def _enter(self, timeless: bool, frame: Frame) -> np.ndarray:
+        rows = self.store.part((0, timeless))
+        until = self.store.until(frame)
+        hashes, prev, slots = self._chains_of(timeless, rows, len(frame))
+        first = rows.count
+        rows.append(frame, until)
+        if len(hashes) < len(rows.start):
+            grown = np.empty((2, len(rows.start)), np.int64)
+            grown[0, :first], grown[1, :first] = hashes[:first], prev[:first]
+            hashes, prev = grown
+        kernels.hash_keys(rows.ids, first, rows.count, rows.start, rows.end, True, hashes)
+        fresh = np.empty(len(frame), np.bool_)
+        count = kernels.keep_first(
+            rows.ids, hashes, rows.start, rows.end, first, rows.count, slots, prev, fresh
+        )
+        rows.until[first:count] = until[fresh]
+        rows.count = count
+        self._chains[timeless] = (rows.generation, hashes, prev, slots)
+        return fresh
+
+    def _chains_of(self, timeless: bool, rows: Rows, more: int) -> tuple[np.ndarray, ...]:
+        generation, hashes, prev, slots = self._chains.get(timeless, (-1, *3 * (_no_instants(),)))
+        if generation == rows.generation and len(slots) >= rows.count + more:
+            return hashes, prev, slots
+        hashes, prev, top = (np.empty(len(rows.start), np.int64) for _ in range(3))
+        slots = np.full(1 << int(2 * (rows.count + more) + 63).bit_length(), -1, np.int64)
+        kernels.hash_keys(rows.ids, 0, rows.count, rows.start, rows.end, True, hashes)
+        kernels.link(hashes, rows.end, 0, rows.count, slots, prev, top)
+        return hashes, prev, slots
+
+
+class UniqueOperator(Operator):
+    def __init__(self, step: steps.Unique, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        self.seen = Seen(self.store("seen", step.vars, until_end))
+        self._timeless: Index | None = None
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        [frame] = inputs
+        if not len(frame):
+            return frame
+        new = self.seen.add(frame)
+        return self._unsubsumed(new) if self.step.subsume else new
+
+    def _unsubsumed(self, frame: Frame) -> Frame:
+        """Without the timed rows whose bindings are also there timeless."""
+        rows = self.seen.store.parts.get((0, True))
+        if rows is None or not rows.count or not len(frame):
+            return frame
+        columns = list(range(len(frame.vars)))
+        if self._timeless is None:
+            self._timeless = Index(rows, columns, timed=False)
+        timed = np.flatnonzero(~frame.timeless_mask())
+        covered = np.zeros(len(frame), bool)
+        for left, _ in probe_pairs(frame.take(timed), columns, self._timeless, kernels.ANY, None):
+            covered[timed[left]] = True
+        return frame.take(~covered)
+
+
+class DomainOperator(Operator):
+    def __init__(self, step: steps.Domain, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        self.seen = Seen(self.store("seen", step.vars, forever))
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        bindings = inputs[0].project(self.step.vars)
+        return self.seen.add(Frame.timeless(self.step.vars, bindings.ids))
+
+
+_MODES = {
+    "any": kernels.ANY, "seq": kernels.SEQ, "eq": kernels.EQ, "ended": kernels.ENDED,
+    "before": kernels.BEFORE,
+}
+
+
+class MeetOperator(Operator):
+    """Join, SeqJoin and EqJoin: both sides are remembered as long as a partner can come."""
+
+    def __init__(self, step: steps.Meet, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        left_until = right_until = until_out_of_reach(step.within)
+        if step.when == "seq":
+            right_until = until_started
+        elif step.when == "eq":
+            left_until = right_until = until_end
+        self.left = self.store("left", step.left.vars, left_until, step.shared)
+        self.right = self.store("right", step.right.vars, right_until, step.shared)
+        self.pairings: dict[tuple, Pairing] = {}
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        left, right = inputs
+        if not len(left) and not len(right):
+            return Frame.empty(self.step.vars)
+        for pairing in self.pairings.values():
+            pairing.prepare()
+        self._pair_up(left, right)
+        self.left.append(left)
+        self.right.append(right)
+        found = []
+        for (left_part, right_part), pairing in self.pairings.items():
+            left_rows, right_rows = self.left.parts[left_part], self.right.parts[right_part]
+            for i, j in pairing.join():
+                found.append(
+                    combine(
+                        left_rows.frame(self.left.vars, i), right_rows.frame(self.right.vars, j),
+                        self.step.vars,
+                    )
+                )
+        return Frame.concat(found, self.step.vars)
+
+    def _pair_up(self, left: Frame, right: Frame) -> None:
+        """A pairing for each two parts that now exist; what they hold already is linked, not joined."""
+        for part, _ in self.left.divide(left):
+            self.left.part(part)
+        for part, _ in self.right.divide(right):
+            self.right.part(part)
+        for left_part, left_rows in self.left.parts.items():
+            for right_part, right_rows in self.right.parts.items():
+                if (left_part, right_part) in self.pairings:
+                    continue
+                both = self.left.bound(left_part) & self.right.bound(right_part)
+                keys = [var for var in self.step.shared if var in both]
+                pairing = Pairing(
+                    left_rows, right_rows,
+                    [self.left.vars.index(var) for var in keys],
+                    [self.right.vars.index(var) for var in keys],
+                    _MODES[self.step.when], self.step.within, left_part[1] or right_part[1],
+                )
+                pairing.prepare()
+                self.pairings[left_part, right_part] = pairing
+
+    def restored(self) -> None:
+        self._pair_up(Frame.empty(self.left.vars), Frame.empty(self.right.vars))
+
+
+class Matcher:
+    """Finds the compatible rows of a store for the rows of a frame."""
+
+    def __init__(self, store: Store, vars: tuple[str, ...], shared: tuple[str, ...], when: str):
+        self.store = store
+        self.vars = vars
+        self.shared = shared
+        self.mode = _MODES[when]
+        self._divider = Store("", vars, forever, shared)
+        self._indexes: dict[tuple, Index] = {}
+
+    def pairs(
+        self, frame: Frame, within: int | None = None, *, sharing: bool = False
+    ) -> Iterator[tuple[np.ndarray, Frame]]:
+        """(rows of the frame, their partners) in portions; `sharing`: only if a bound variable is shared."""
+        numbered = frame.extended(".row", np.arange(len(frame), dtype=np.int64))
+        for part, left in self._divider.divide(numbered):
+            for other, rows in self.store.parts.items():
+                if not rows.count:
+                    continue
+                both = self._divider.bound(part) & self.store.bound(other)
+                keys = tuple(var for var in self.shared if var in both)
+                if sharing and not keys:
+                    continue
+                index = self._index(other, rows, keys, timed=not (part[1] or other[1]))
+                columns = [self.vars.index(var) for var in keys]
+                for i, j in probe_pairs(left, columns, index, self.mode, within):
+                    yield left.ids[-1][i], rows.frame(self.store.vars, j)
+
+    def _index(self, part: tuple, rows: Rows, keys: tuple[str, ...], timed: bool) -> Index:
+        if (part, keys, timed) not in self._indexes:
+            columns = [self.store.vars.index(var) for var in keys]
+            with_time = timed and self.mode == kernels.EQ
+            self._indexes[part, keys, timed] = Index(rows, columns, with_time=with_time, timed=timed)
+        return self._indexes[part, keys, timed]
+
+
+class ClosureOperator(Operator):
+    """`path+`: composes new pairs with all there are until nothing new comes."""
+
+    def __init__(self, step: steps.Closure, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        store = self.store("pairs", step.vars, until_out_of_reach(step.within))
+        self.seen = Seen(store)
+        x, y = step.vars
+        # A pair (x, y) is followed by those that begin at y, and preceded by those that end at x.
+        self.after = _Composition(store, "x")
+        self.before = _Composition(store, "y")
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        found = []
+        new = self.seen.add(inputs[0]) if len(inputs[0]) else inputs[0]
+        while len(new):
+            found.append(new)
+            longer = [*self.after.of(new, self.step.within), *self.before.of(new, self.step.within)]
+            new = self.seen.add(Frame.concat(longer, self.step.vars)) if longer else Frame.empty(new.vars)
+        return Frame.concat(found, self.step.vars)
+
+
+class _Composition:
+    """Pairs composed with remembered pairs at one end."""
+
+    def __init__(self, store: Store, end: str) -> None:
+        self.store = store
+        self.column = 0 if end == "x" else 1
+        self._indexes: dict[tuple, Index] = {}
+
+    def of(self, frame: Frame, within: int | None) -> Iterator[Frame]:
+        timeless = frame.timeless_mask()
+        for none in (False, True):
+            chosen = frame.take(timeless == none)
+            for (_, other), rows in self.store.parts.items():
+                if len(chosen) and rows.count:
+                    yield from self._compose(chosen, rows, not (none or other), within)
+
+    def _compose(self, frame: Frame, rows: Rows, timed: bool, within: int | None) -> Iterator[Frame]:
+        key = (id(rows), timed)
+        if key not in self._indexes:
+            self._indexes[key] = Index(rows, [self.column], timed=timed)
+        for i, j in probe_pairs(frame, [1 - self.column], self._indexes[key], kernels.ANY, within):
+            mine, other = frame.take(i), rows.frame(frame.vars, j)
+            first, second = (mine, other) if self.column == 0 else (other, mine)
+            yield Frame(
+                frame.vars, np.stack([first.ids[0], second.ids[1]]),
+                np.minimum(mine.start, other.start), np.maximum(mine.end, other.end),
+            )
+
+
+class SlicedOperator(Operator):
+    """OFFSET and LIMIT: the rows of an instant arrive together and in order."""
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        [frame] = inputs
+        if not len(frame):
+            return frame
+        _, index = np.unique(frame.end, return_inverse=True)
+        order = np.argsort(index, kind="stable")
+        counts = np.bincount(index)
+        place = np.empty(len(frame), np.int64)
+        place[order] = np.arange(len(frame)) - np.repeat(np.cumsum(counts) - counts, counts)
+        last = np.inf if self.step.limit is None else self.step.offset + self.step.limit
+        return frame.take((place >= self.step.offset) & (place < last))
+
+
+def is_literal(ids: np.ndarray, terms: TermTable) -> np.ndarray:
+    """Which ids are literals: all inline ones, and hashed ones whose text says so."""
+    inline = (ids > 0) & (ids < term_ids.HASHED)
+    hashed = np.unique(ids[ids >= term_ids.HASHED])
+    texts = terms.texts(hashed).to_pylist()
+    literals = np.array([id_ for id_, text in zip(hashed.tolist(), texts) if text[:1] == b'"'], np.int64)
+    return inline | np.isin(ids, literals)

@@ -1,0 +1,161 @@
+"""A plan ready to run: it says which shard must see what, and opens shards.
+
+This is what travels to the workers: everything here can be pickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from penstock import __version__
+from penstock.columns import wire
+from penstock.columns.frame import Frame
+from penstock.columns.ids import id_of
+from penstock.columns.terms import TermTable
+from penstock.decode.occurrences import Occurrences
+from penstock.engine.exchange import match, spread, texts_for
+from penstock.engine.network import Network, network
+from penstock.engine.shard import Shard
+from penstock.knowledge.graphs import StaticGraph
+from penstock.plan import steps
+from penstock.plan.keys import Key
+from penstock.plan.planning import Plan
+
+LATE = -1
+"""The index under which a shard gives what came too late."""
+
+
+class Program:
+    """All queries of a run over a number of shards."""
+
+    def __init__(
+        self, plan: Plan, graphs: Sequence[StaticGraph] = (), *, shards: int = 1, now: int = 0
+    ) -> None:
+        self.plan = plan
+        self.graphs = list(graphs)
+        self.shards = shards
+        self.now = now
+
+    def __getstate__(self) -> dict:
+        return {name: getattr(self, name) for name in ("plan", "graphs", "shards", "now")}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for the same queries over the same knowledge: a checkpoint belongs to one."""
+        digest = hashlib.blake2b(digest_size=16)
+        for query in self.plan.queries:
+            digest.update(f"{query.name}\0{query.parsed.text}\0".encode())
+        digest.update(repr((self.plan.catalog.streams, self.shards, __version__)).encode())
+        for graph in self.graphs:
+            digest.update(f"{graph.iri}\0".encode() + graph.triples.tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def network(self) -> Network:
+        return network(query.step for query in self.plan.queries)
+
+    @cached_property
+    def _scans(self) -> list[tuple[str, steps.Scan]]:
+        found = enumerate(self.network.steps)
+        return [(str(i), step) for i, step in found if isinstance(step, steps.Scan)]
+
+    @cached_property
+    def keep_predicates(self) -> np.ndarray | None:
+        """The ids of the predicates that a scan can match; None if one matches any."""
+        wanted = [scan.predicate for _, scan in self._scans if scan.graph.streams]
+        if any(isinstance(predicate, str) for predicate in wanted):
+            return None
+        return np.unique(np.array([id_of(predicate) for predicate in wanted], np.int64))
+
+    @cached_property
+    def _instant_streams(self) -> frozenset[int]:
+        """The streams of which the instants matter to somebody."""
+        used = (step.instants for step in self.network.steps if isinstance(step, steps.FINAL))
+        return frozenset().union(*used)
+
+    def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:
+        """What each shard must see of these occurrences, as (shard, payload)."""
+        triples = (occurrences.subject, occurrences.predicate, occurrences.object)
+        by_shard: dict[int, list[tuple[str, Frame]]] = {}
+        for name, scan in self._scans:
+            if stream in scan.graph.streams:
+                found = match(scan, triples, occurrences.start, occurrences.end)
+                for shard, frame in spread(scan, found, self.shards):
+                    by_shard.setdefault(shard, []).append((name, frame))
+        if stream in self._instant_streams and len(occurrences.instants):
+            ends = occurrences.instants
+            frame = Frame((), np.empty((0, len(ends)), np.int64), ends, ends)
+            by_shard.setdefault(0, []).append((f"instants/{stream}", frame))
+        table = TermTable(occurrences.terms)
+        return [
+            (shard, wire.pack(frames, texts_for([f for _, f in frames], occurrences.terms, table)))
+            for shard, frames in sorted(by_shard.items())
+        ]
+
+    def open(self, shard: int) -> ProgramShard:
+        """A new shard, with the static knowledge taken in."""
+        return ProgramShard(self, shard)
+
+    def columns(self, query: int) -> tuple[str, ...]:
+        return self.plan.queries[query].columns
+
+
+class ProgramShard:
+    """A shard as the runtime sees it: bytes in, Arrow IPC bytes out."""
+
+    def __init__(self, program: Program, number: int) -> None:
+        # Queries without a key have all their rows in the first shard and answer only there.
+        queries = program.plan.queries
+        mine = [i for i, query in enumerate(queries) if number == 0 or isinstance(query.key, Key)]
+        place = {step: i for i, step in enumerate(program.network.steps)}
+        outputs = {i: place[queries[i].step] for i in mine}
+        self.number = number
+        self.shard = Shard(program.network, outputs, program.graphs, program.now)
+        self.restore = self.shard.restore
+        self.changes = self.shard.changes
+        self.wake_at = self.shard.wake_at
+
+    def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
+        """Takes in payloads at a watermark; answers as (query index or LATE, Arrow IPC bytes)."""
+        return [
+            (query, to_ipc(table)) for query, table in self.answers(payloads, watermark, ended)
+        ]
+
+    def answers(
+        self, payloads: list[bytes], watermark: int, ended: bool
+    ) -> Iterable[tuple[int, pa.Table]]:
+        frames, late = self.shard.step(payloads, watermark, ended)
+        if len(late):
+            yield LATE, answer_table(late, self.shard.terms)
+        for query in sorted(frames):
+            frame = frames[query]
+            if self.number:
+                # Every shard has the static knowledge; only the first answers from it alone.
+                frame = frame.take(~frame.timeless_mask())
+            if len(frame):
+                yield query, answer_table(frame, self.shard.terms)
+
+
+def answer_table(frame: Frame, terms: TermTable) -> pa.Table:
+    """Solutions as a table: N-Triples texts by variable, then `start` and `end` in µs."""
+    columns = [terms.texts(column).cast(pa.binary()).cast(pa.string()) for column in frame.ids]
+    timeless = frame.timeless_mask()
+    times = [pa.array(column, pa.int64(), mask=timeless) for column in (frame.start, frame.end)]
+    return pa.table(
+        [*columns, *times],
+        schema=pa.schema(
+            [*((var, pa.string()) for var in frame.vars), ("start", pa.int64()), ("end", pa.int64())]
+        ),
+    )
+
+
+def to_ipc(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()

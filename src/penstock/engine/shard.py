@@ -1,0 +1,280 @@
+"""A shard: all operators over the rows of some keys, stepping from batch to batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from penstock.columns import wire
+from penstock.columns.frame import Frame
+from penstock.columns.terms import TermTable
+from penstock.engine import absence, constructing, instants, operators
+from penstock.engine.exchange import match
+from penstock.engine.expressions import Evaluator
+from penstock.engine.network import Edge, Network
+from penstock.engine.operators import Clock, Operator, Surroundings
+from penstock.knowledge.graphs import StaticGraph
+from penstock.plan import steps
+from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
+
+OPERATORS: dict[type, type[Operator]] = {
+    steps.Scan: operators.ScanOperator,
+    steps.Table: operators.TableOperator,
+    steps.Rename: operators.RenameOperator,
+    steps.Select: operators.SelectOperator,
+    steps.Compute: operators.ComputeOperator,
+    steps.Columns: operators.ColumnsOperator,
+    steps.Merge: operators.MergeOperator,
+    steps.Unique: operators.UniqueOperator,
+    steps.Domain: operators.DomainOperator,
+    steps.Meet: operators.MeetOperator,
+    steps.Closure: operators.ClosureOperator,
+    steps.Sliced: operators.SlicedOperator,
+    steps.Outer: absence.OuterOperator,
+    steps.Without: absence.WithoutOperator,
+    steps.Mark: absence.MarkOperator,
+    steps.Aggregated: instants.AggregatedOperator,
+    steps.Ordered: instants.OrderedOperator,
+    steps.Asked: instants.AskedOperator,
+    steps.Constructed: constructing.ConstructedOperator,
+}
+
+_CLOCK = "clock"
+_SPARE_TERMS = 1 << 16
+
+
+class Shard:
+    """The live state of one shard.
+
+    `net` and `outputs` (query → its last step) are the plan; `graphs` the static knowledge,
+    which is taken in when the shard opens and is not part of the stored state.
+    """
+
+    def __init__(
+        self, net: Network, outputs: dict[int, int], graphs: list[StaticGraph], now: int
+    ) -> None:
+        self.net = net
+        self.terms = TermTable()
+        surroundings = Surroundings(self.terms, Evaluator(self.terms, now))
+        self.operators = [
+            OPERATORS[type(step)](step, str(place), surroundings)
+            for place, step in enumerate(net.steps)
+        ]
+        self.scans = {str(i): i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
+        self.outputs = outputs
+        self.watermark = NEVER
+        self._pending: dict[int, np.ndarray] = {}  # stream → instants that have not passed
+        self._inbox: list[list[list[Frame]]] = [
+            [[] for _ in range(max(1, len(step.inputs)))] for step in net.steps
+        ]
+        self._outgoing = net.outgoing()
+        self._answers: dict[int, list[Frame]] = {}
+        self._started = False
+        self._kept_terms = 0
+        self._take_in_static(graphs)
+
+    # --- the three ways in: static knowledge, stored state, a batch ---
+
+    def _take_in_static(self, graphs: list[StaticGraph]) -> None:
+        for place in self.scans.values():
+            for number in sorted(self.net.steps[place].graph.graphs):
+                graph = graphs[number]
+                self.terms.add_chunk(graph.terms)
+                start = np.full(len(graph), TIMELESS_START, np.int64)
+                end = np.full(len(graph), TIMELESS_END, np.int64)
+                found = match(self.net.steps[place], tuple(graph.triples), start, end)
+                self._inbox[place][0].append(found)
+        self._settle(Clock(first=True))
+        for operator in self.operators:
+            for store in operator.stores:
+                store.forget_fresh()
+
+    def restore(self, chunks: Iterable[tuple[str, bytes]]) -> None:
+        """Takes over the chunks of the state store, right after opening."""
+        stores = {store.name: store for operator in self.operators for store in operator.stores}
+        found = dict(chunks)
+        clock, _, head = wire.unpack(found.pop(_CLOCK))
+        self.watermark = head["watermark"]
+        self._pending = {int(stream): frame.end.copy() for stream, frame in clock}
+        self._started = True
+        self._answers.clear()
+        for key in sorted(found):
+            name, number = key.split("/")
+            [(_, frame)], terms, _ = wire.unpack(found[key])
+            self.terms.add_chunk(terms)
+            stores[name].restore(int(number), frame, self.watermark)
+        for operator in self.operators:
+            operator.restored()
+
+    def step(
+        self, payloads: list[bytes], watermark: int, ended: bool
+    ) -> tuple[dict[int, Frame], Frame]:
+        """Takes in a batch and moves the watermark; the new answers by query, and what came late."""
+        late = []
+        for payload in payloads:
+            frames, terms, _ = wire.unpack(payload)
+            self.terms.add_chunk(terms)
+            for name, frame in frames:
+                in_time = frame.end >= self.watermark
+                if not in_time.all():
+                    late.append(self._as_triples(name, frame.take(~in_time)))
+                    frame = frame.take(in_time)
+                if name.startswith("instants/"):
+                    self._note_instants(int(name.removeprefix("instants/")), frame.end)
+                else:
+                    self._inbox[self.scans[name]][0].append(frame)
+        self._started = True
+        self._advance(FOREVER if ended else max(watermark, self.watermark))
+        answers = {
+            query: Frame.concat(frames, self.net.steps[self.outputs[query]].vars)
+            for query, frames in self._answers.items()
+        }
+        self._answers = {}
+        return answers, Frame.concat(late, ("subject", "predicate", "object"))
+
+    def _as_triples(self, name: str, frame: Frame) -> Frame:
+        """Rows of a scan as the triples they were."""
+        vars = ("subject", "predicate", "object")
+        if name not in self.scans:
+            return Frame.empty(vars)
+        scan = self.net.steps[self.scans[name]]
+        columns = [
+            frame.column(term) if isinstance(term, str)
+            else np.full(len(frame), self.terms.add(term), np.int64)
+            for term in (scan.subject, scan.predicate, scan.object)
+        ]  # fmt: skip
+        return Frame(vars, np.stack(columns), frame.start, frame.end)
+
+    def _note_instants(self, stream: int, ends: np.ndarray) -> None:
+        known = self._pending.get(stream, np.empty(0, np.int64))
+        self._pending[stream] = np.unique(np.concatenate([known, ends]))
+
+    # --- time ---
+
+    def _advance(self, watermark: int) -> None:
+        """Runs the network until nothing more follows from what is there by the watermark."""
+        if not self.net.leads_back:
+            self._pass(self._clock(watermark))
+        else:
+            self._settle(Clock(self.watermark, self.watermark))
+            while self.net.by_instant and (due := self._next_due()) < watermark:
+                self._settle(self._clock(due + 1))
+            self._settle(self._clock(watermark))
+        for operator in self.operators:
+            for store in operator.stores:
+                store.expire(self.watermark)
+        self._collect_terms()
+
+    def _clock(self, now: int) -> Clock:
+        """The clock of a move to `now`, with the instants that this passes."""
+        clock = Clock(self.watermark, now)
+        if now > self.watermark:
+            for stream, pending in self._pending.items():
+                clock.passed[stream] = pending[pending < now]
+                self._pending[stream] = pending[pending >= now]
+            self.watermark = now
+        return clock
+
+    def _next_due(self) -> int:
+        """The earliest instant at which something waits; FOREVER if nothing does."""
+        waiting = [operator.waiting.store for operator in self.operators if hasattr(operator, "waiting")]
+        ends = [
+            int(rows.end[: rows.count].min())
+            for store in waiting
+            for (_, timeless), rows in store.parts.items()
+            if rows.count and not timeless
+        ]
+        ends += [int(pending[0]) for pending in self._pending.values() if len(pending)]
+        return min(ends, default=FOREVER)
+
+    def wake_at(self) -> int | None:
+        """The earliest watermark at which a step without input would answer something."""
+        due = self._next_due()
+        if self._answers:
+            return self.watermark
+        return None if due == FOREVER else due + 1
+
+    # --- running the network ---
+
+    def _settle(self, clock: Clock) -> None:
+        self._pass(clock)
+        while any(frames for slots in self._inbox for frames in slots):
+            self._pass(Clock(clock.now, clock.now))
+
+    def _pass(self, clock: Clock) -> None:
+        for group in self.net.groups:
+            for place in group:
+                self._run(place, clock)
+            while len(group) > 1 and any(any(self._inbox[place]) for place in group):
+                for place in group:
+                    self._run(place, Clock(clock.now, clock.now))
+
+    def _run(self, place: int, clock: Clock) -> None:
+        operator, inbox = self.operators[place], self._inbox[place]
+        moved = clock.now > clock.before or clock.first
+        if not any(inbox) and not (moved and isinstance(operator.step, _TIMED)):
+            return
+        step = operator.step
+        if isinstance(step, steps.Scan):
+            inputs = inbox[0]
+        else:
+            inputs = [
+                Frame.concat(frames, below.vars)
+                for frames, below in zip(inbox, step.inputs, strict=False)
+            ]
+        self._inbox[place] = [[] for _ in inbox]
+        frame = operator.advance(inputs, clock)
+        if not len(frame):
+            return
+        for edge in self._outgoing[place]:
+            self._deliver(edge, frame)
+        for query, last in self.outputs.items():
+            if last == place:
+                self._answers.setdefault(query, []).append(frame)
+
+    def _deliver(self, edge: Edge, frame: Frame) -> None:
+        if edge.derived:
+            frame = match(self.net.steps[edge.target], tuple(frame.ids), frame.start, frame.end)
+            if not len(frame):
+                return
+        self._inbox[edge.target][edge.slot].append(frame)
+
+    # --- stored state ---
+
+    def changes(self) -> tuple[list[tuple[str, bytes]], list[str]]:
+        """The chunks to put and the keys to delete since the last call."""
+        puts, deletes = [], []
+        for operator in self.operators:
+            for store in operator.stores:
+                new, gone = store.changes(self.watermark)
+                for number, frame in new:
+                    data = wire.pack([("", frame)], self.terms.subset(frame.ids.reshape(-1)))
+                    puts.append((f"{store.name}/{number:09d}", data))
+                deletes += [f"{store.name}/{number:09d}" for number in gone]
+        pending = [
+            (str(stream), Frame((), np.empty((0, len(ends)), np.int64), ends, ends))
+            for stream, ends in self._pending.items()
+        ]
+        puts.append((_CLOCK, wire.pack(pending, watermark=self.watermark)))
+        return puts, deletes
+
+    def _collect_terms(self) -> None:
+        """Forgets texts that no remembered row mentions, once they are the larger part."""
+        if self.terms.size <= 2 * self._kept_terms + _SPARE_TERMS:
+            return
+        used = [
+            rows.ids[:, : rows.count].reshape(-1)
+            for operator in self.operators
+            for store in operator.stores
+            for rows in store.parts.values()
+        ]
+        used += [
+            frame.ids.reshape(-1) for frames in self._answers.values() for frame in frames
+        ]
+        self.terms.retain(np.unique(np.concatenate([np.unique(ids) for ids in used])))
+        self._kept_terms = self.terms.size
+
+
+_TIMED = (steps.Table, *steps.FINAL)
+"""Steps that may have something to say without new rows."""

@@ -1,0 +1,349 @@
+"""What an operator remembers: rows in growable columns, appended, expired, and kept in chunks.
+
+A `Store` is the state of one side of one operator. Each row knows until which watermark it
+is needed. What a step appended becomes one immutable chunk of the state store; a chunk is
+deleted when its last row is no longer needed. Restoring is reading the chunks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from penstock.columns.frame import Frame
+from penstock.engine import kernels
+from penstock.timeline import FOREVER, NEVER
+
+PAIRS_AT_ONCE = 1 << 20
+
+Until = Callable[[Frame], np.ndarray]
+"""Until which watermark each row of a frame is needed (FOREVER: always)."""
+
+
+def forever(frame: Frame) -> np.ndarray:
+    return np.full(len(frame), FOREVER, np.int64)
+
+
+def until_end(frame: Frame) -> np.ndarray:
+    """Needed while something that ends with it can still come."""
+    return np.where(frame.timeless_mask(), FOREVER, frame.end)
+
+
+def until_out_of_reach(within: int | None) -> Until:
+    """Needed while a combination with something that ends later can be short enough."""
+    if within is None:
+        return forever
+    return lambda frame: np.where(frame.timeless_mask(), FOREVER, frame.start + within)
+
+
+def until_started(frame: Frame) -> np.ndarray:
+    """Needed while something that ends before it starts can still come."""
+    return np.where(frame.timeless_mask(), FOREVER, frame.start - 1)
+
+
+class Rows:
+    """Growable columns of rows that are all timed or all timeless, with the same variables bound."""
+
+    def __init__(self, width: int) -> None:
+        self.count = 0
+        self.generation = 0  # grows when rows were moved: who points at rows must look again
+        self.ids = np.empty((width, 0), np.int64)
+        self.start = np.empty(0, np.int64)
+        self.end = np.empty(0, np.int64)
+        self.until = np.empty(0, np.int64)
+
+    def append(self, frame: Frame, until: np.ndarray) -> None:
+        first, last = self.count, self.count + len(frame)
+        if last > len(self.start):
+            capacity = max(64, 2 * last)
+            self.ids = _grown(self.ids, capacity, first)
+            self.start = _grown(self.start, capacity, first)
+            self.end = _grown(self.end, capacity, first)
+            self.until = _grown(self.until, capacity, first)
+        self.ids[:, first:last] = frame.ids
+        self.start[first:last] = frame.start
+        self.end[first:last] = frame.end
+        self.until[first:last] = until
+        self.count = last
+
+    def frame(self, vars: tuple[str, ...], rows: np.ndarray | None = None) -> Frame:
+        if rows is None:
+            n = self.count
+            return Frame(vars, self.ids[:, :n], self.start[:n], self.end[:n])
+        return Frame(vars, self.ids[:, rows], self.start[rows], self.end[rows])
+
+    def keep(self, mask: np.ndarray) -> None:
+        n = int(mask.sum())
+        self.ids[:, :n] = self.ids[:, : self.count][:, mask]
+        for column in (self.start, self.end, self.until):
+            column[:n] = column[: self.count][mask]
+        self.count = n
+        self.generation += 1
+
+    def expire(self, watermark: int) -> None:
+        """Forgets what is no longer needed, once that is a good part of the rows."""
+        if self.count == 0:
+            return
+        needed = self.until[: self.count] >= watermark
+        gone = self.count - int(needed.sum())
+        if gone > 1024 and gone * 4 > self.count or gone == self.count:
+            self.keep(needed)
+
+
+def _grown(array: np.ndarray, capacity: int, used: int) -> np.ndarray:
+    grown = np.empty((*array.shape[:-1], capacity), np.int64)
+    grown[..., :used] = array[..., :used]
+    return grown
+
+
+class Index:
+    """Chains over some key columns of `Rows`.
+
+    `metric` says what the chains' `top` is the largest of: "start" or "end". An index that
+    is not `timed` sees all times as 0, for joins in which one side is timeless.
+    """
+
+    def __init__(
+        self, rows: Rows, columns: list[int], *, with_time: bool = False, timed: bool = True,
+        metric: str = "end",
+    ) -> None:
+        self.rows = rows
+        self.columns = columns
+        self.with_time = with_time
+        self.timed = timed
+        self.metric = metric
+        self._reset()
+
+    def _reset(self) -> None:
+        self.generation = self.rows.generation
+        self.linked = self.hashed = 0
+        self.slots = np.full(64, -1, np.int64)
+        self.keys = np.empty((len(self.columns), 0), np.int64)
+        self.hash = self.prev = self.top = self.start = self.end = np.empty(0, np.int64)
+
+    def extend(self) -> None:
+        """Computes keys and hashes of rows that are new, and makes room; links none of them."""
+        rows, n = self.rows, self.rows.count
+        if self.generation != rows.generation:
+            self._reset()
+        capacity = len(rows.start)
+        if len(self.hash) < capacity:
+            self.keys = _grown(self.keys, capacity, self.hashed)
+            self.hash = _grown(self.hash, capacity, self.hashed)
+            self.prev = _grown(self.prev, capacity, self.linked)
+            self.top = _grown(self.top, capacity, self.linked)
+        if self.timed:
+            self.start, self.end = rows.start, rows.end
+        elif len(self.start) < capacity:
+            self.start = self.end = np.zeros(capacity, np.int64)
+        for k, column in enumerate(self.columns):
+            self.keys[k, self.hashed : n] = rows.ids[column, self.hashed : n]
+        kernels.hash_keys(self.keys, self.hashed, n, self.start, self.end, self.with_time, self.hash)
+        self.hashed = n
+        if len(self.slots) < n:
+            linked, self.linked = self.linked, 0
+            self.slots = np.full(1 << int(2 * n - 1).bit_length(), -1, np.int64)
+            self._link(linked)
+
+    def sync(self) -> None:
+        """Links all rows."""
+        self.extend()
+        if self.linked < self.rows.count:
+            self._link(self.rows.count)
+
+    def _link(self, last: int) -> None:
+        times = self.start if self.metric == "start" else self.end
+        kernels.link(self.hash, times, self.linked, last, self.slots, self.prev, self.top)
+        self.linked = last
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What the kernels take of an indexed side."""
+        return self.keys, self.hash, self.start, self.end, self.slots, self.prev, self.top
+
+
+Part = tuple[int, bool]
+"""Which variables are bound (a bit each), and whether the rows are timeless."""
+
+
+class Store:
+    """The remembered rows of one input of an operator, parted by what is bound in them.
+
+    `split` names the variables whose being bound matters (those of the join); with none,
+    rows are parted by timeless or not alone.
+    """
+
+    def __init__(self, name: str, vars: tuple[str, ...], until: Until, split: tuple[str, ...] = ()):
+        self.name = name
+        self.vars = vars
+        self.until = until
+        self.split = [vars.index(var) for var in split if var in vars]
+        self.parts: dict[Part, Rows] = {}
+        self._fresh: list[Frame] = []
+        self._chunks: dict[int, int] = {}  # number of each live chunk → until when it is needed
+        self._next = 0
+
+    def __len__(self) -> int:
+        return sum(rows.count for rows in self.parts.values())
+
+    def divide(self, frame: Frame) -> Iterator[tuple[Part, Frame]]:
+        """The frame's rows by part."""
+        if not len(frame):
+            return
+        code = frame.timeless_mask().astype(np.int64)
+        for bit, row in enumerate(self.split):
+            code |= (frame.ids[row] != 0).astype(np.int64) << (bit + 1)
+        first = int(code[0])
+        if (code == first).all():
+            yield (first >> 1, bool(first & 1)), frame
+            return
+        for value in np.unique(code).tolist():
+            yield (value >> 1, bool(value & 1)), frame.take(code == value)
+
+    def part(self, key: Part) -> Rows:
+        if key not in self.parts:
+            self.parts[key] = Rows(len(self.vars))
+        return self.parts[key]
+
+    def append(self, frame: Frame, *, persist: bool = True) -> None:
+        for key, rows in self.divide(frame):
+            self.part(key).append(rows, self.until(rows))
+        if persist and len(frame):
+            self._fresh.append(frame)
+
+    def bound(self, part: Part) -> set[str]:
+        """The split variables that are bound in a part."""
+        return {self.vars[row] for bit, row in enumerate(self.split) if part[0] >> bit & 1}
+
+    def rows(self) -> Frame:
+        return Frame.concat((rows.frame(self.vars) for rows in self.parts.values()), self.vars)
+
+    def take(self, choose: Callable[[Frame], np.ndarray]) -> Frame:
+        """Removes the chosen timed rows and returns them. They are no longer needed by `until`."""
+        taken = []
+        for (_, timeless), rows in self.parts.items():
+            if timeless or not rows.count:
+                continue
+            chosen = choose(rows.frame(self.vars))
+            if chosen.any():
+                taken.append(rows.frame(self.vars, np.flatnonzero(chosen)))
+                rows.keep(~chosen)
+        return Frame.concat(taken, self.vars)
+
+    def timeless(self) -> Frame:
+        return Frame.concat(
+            (rows.frame(self.vars) for (_, none), rows in self.parts.items() if none), self.vars
+        )
+
+    def expire(self, watermark: int) -> None:
+        for rows in self.parts.values():
+            rows.expire(watermark)
+
+    # --- chunks in the state store ---
+
+    def forget_fresh(self) -> None:
+        """What was appended so far is not part of the stored state."""
+        self._fresh = []
+
+    def changes(self, watermark: int) -> tuple[list[tuple[int, Frame]], list[int]]:
+        """The new chunk (if any) and the chunks that may go, since the last call."""
+        put: list[tuple[int, Frame]] = []
+        if self._fresh:
+            frame = Frame.concat(self._fresh, self.vars)
+            until = self.until(frame)
+            needed = until >= watermark
+            if needed.any():
+                put.append((self._next, frame.take(needed)))
+                self._chunks[self._next] = int(until[needed].max())
+                self._next += 1
+            self._fresh = []
+        gone = [number for number, until in self._chunks.items() if until < watermark]
+        for number in gone:
+            del self._chunks[number]
+        return put, gone
+
+    def restore(self, number: int, frame: Frame, watermark: int) -> None:
+        """Takes a chunk back that was put by an earlier run; call in the order of numbers."""
+        until = self.until(frame)
+        self._chunks[number] = int(until.max()) if len(frame) else NEVER
+        self._next = max(self._next, number + 1)
+        self.append(frame.take(until >= watermark), persist=False)
+
+
+class Pairing:
+    """Two parts that join: their chains, and the batch join over them."""
+
+    def __init__(
+        self, left: Rows, right: Rows, left_keys: list[int], right_keys: list[int], mode: int,
+        within: int | None, timeless: bool,
+    ) -> None:
+        if timeless:
+            mode, within = kernels.ANY, None
+        self.mode = mode
+        self.within = kernels.UNLIMITED if within is None else within
+        equal = mode == kernels.EQ
+        self.left = Index(left, left_keys, with_time=equal, timed=not timeless)
+        self.right = Index(
+            right, right_keys, with_time=equal, timed=not timeless,
+            metric="start" if mode == kernels.SEQ else "end",
+        )
+
+    def prepare(self) -> None:
+        """Links everything that is there before a batch is appended."""
+        self.left.sync()
+        self.right.sync()
+
+    def join(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Joins the rows appended since `prepare`; yields (left rows, right rows) in portions."""
+        left, right = self.left, self.right
+        left_first, right_first = left.linked, right.linked
+        left.extend()
+        right.extend()
+        left_new = np.arange(left_first, left.rows.count, dtype=np.int64)
+        right_new = np.arange(right_first, right.rows.count, dtype=np.int64)
+        if not (len(left_new) + len(right_new)):
+            return
+        right_times = right.start if self.mode == kernels.SEQ else right.end
+        times = np.concatenate([left.end[left_new], right_times[right_new]])
+        order = np.concatenate([left_new << 1, (right_new << 1) | 1])
+        order = order[np.argsort(times, kind="stable")]
+        yield from _portions(
+            lambda cursor, out_left, out_right: kernels.join_batch(
+                self.mode, self.within, order, cursor, *left.arrays(), *right.arrays(),
+                out_left, out_right,
+            ),
+            len(order),
+        )
+        left.linked, right.linked = left.rows.count, right.rows.count
+
+
+def probe_pairs(
+    frame: Frame, keys: list[int], index: Index, mode: int, within: int | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(frame rows, indexed rows) that agree on the key and meet in time, in portions."""
+    index.sync()
+    start, end = frame.start, frame.end
+    if not index.timed:
+        start = end = np.zeros(len(frame), np.int64)
+        mode, within = kernels.ANY, None
+    columns = np.ascontiguousarray(frame.ids[keys])
+    hashes = np.empty(len(frame), np.int64)
+    kernels.hash_keys(columns, 0, len(frame), start, end, index.with_time, hashes)
+    limit = kernels.UNLIMITED if within is None else within
+    yield from _portions(
+        lambda cursor, out_left, out_right: kernels.probe(
+            mode, limit, cursor, columns, hashes, start, end, *index.arrays(), out_left, out_right
+        ),
+        len(frame),
+    )
+
+
+def _portions(call: Callable, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    cursor = np.array([0, -2], np.int64)
+    capacity = min(PAIRS_AT_ONCE, max(1024, 2 * rows))
+    while cursor[0] < rows:
+        out_left, out_right = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+        count = call(cursor, out_left, out_right)
+        if count:
+            yield out_left[:count], out_right[:count]
+        capacity = PAIRS_AT_ONCE

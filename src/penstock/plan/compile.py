@@ -1,0 +1,435 @@
+"""Algebra to steps: one function per operator, and the few rewrites that pay.
+
+On the way down go the active graph, the partition key and the bound on durations that the
+filters above imply. Filters are split at `&&` and pushed below joins to the side that binds
+their variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from penstock.algebra import nodes as a
+from penstock.plan import bounds, steps, variables, walk
+from penstock.plan.catalog import ActiveDataset, ActiveGraph, Catalog
+from penstock.plan.steps import Step
+from penstock.terms import BlankNode, Literal, NamedNode, Term
+
+UNIT = steps.Table((), ((),))
+NOTHING = steps.Table((), ())
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What holds for a pattern because of where it stands."""
+
+    dataset: ActiveDataset
+    instants: frozenset[int] = frozenset()  # the streams whose elements' ends are instants
+    key: str | None = None  # the partition key's variable
+    within: int | None = None
+    outer: Step | None = None  # inside EXISTS: the solutions whose bindings are substituted
+
+    @property
+    def graph(self) -> ActiveGraph:
+        return self.dataset.default
+
+
+def compile_query(
+    query: a.Query, catalog: Catalog, *, name: str, key: str | None = None, feeds: bool = True,
+    instants: frozenset[int] = frozenset(),
+) -> Step:
+    """The plan of a whole query; its last step gives the answers."""
+    compiler = Compiler()
+    scope = Scope(catalog.active(query.dataset), instants, key)
+    if isinstance(query, a.Select):
+        step = compiler.pattern(query.pattern, scope)
+        return _columns(step, tuple(var.name for var in query.vars))
+    if isinstance(query, a.Ask):
+        return steps.Asked(_columns(compiler.pattern(query.pattern, scope), ()), instants)
+    if isinstance(query, a.Describe):
+        query = describe_as_construct(query)
+        feeds = False
+    step = compiler.pattern(query.pattern, scope)
+    return steps.Constructed(step, query.template, name, feeds)
+
+
+def describe_as_construct(query: a.Describe) -> a.Construct:
+    """DESCRIBE as the CONSTRUCT that gives each resource's triples that had ended by then."""
+    predicate, object_ = a.Var(".dp"), a.Var(".do")
+    branches, template = [], []
+    for i, subject in enumerate(query.subjects):
+        resource = a.Var(f".ds{i}")
+        described = a.Extend(query.pattern, resource, subject)
+        triple = a.TriplePattern(resource, predicate, object_)
+        branches.append(a.LeftJoin(described, a.BGP((triple,))))
+        template.append(triple)
+    pattern = reduce(a.Union_, branches) if branches else a.Values((), ())
+    return a.Construct(pattern, tuple(template), query.dataset)
+
+
+class Compiler:
+    """Compiles the patterns of one query; fresh names are unique in it."""
+
+    def __init__(self) -> None:
+        self._fresh = 0
+
+    def fresh(self, kind: str) -> str:
+        self._fresh += 1
+        return f".{kind}{self._fresh}"
+
+    def pattern(self, node: a.Pattern, scope: Scope) -> Step:
+        return getattr(self, "_" + type(node).__name__.rstrip("_").lower())(node, scope)
+
+    def _children(self, node: a.Pattern, scope: Scope) -> list[tuple[a.Pattern, Scope]]:
+        """The node's patterns, each with the bound that it inherits."""
+        children = walk.children(node)
+        inherited = bounds.inherit(node, scope.within)
+        return [
+            (child, replace(scope, within=within))
+            for child, within in zip(children, inherited, strict=True)
+        ]
+
+    # --- leaves ---
+
+    def scan(self, triple: a.TriplePattern, scope: Scope) -> Step:
+        positions: list[Term | str] = []
+        seen: dict[str, str] = {}
+        key = None
+        for position, term in zip("spo", triple, strict=True):
+            if isinstance(term, a.Var):
+                column = seen.setdefault(term.name, position)
+                positions.append(column)
+                if term.name == scope.key and position != "p" and key is None:
+                    key = position
+            else:
+                positions.append(term)
+        if isinstance(positions[0], Literal) or isinstance(positions[1], (Literal, BlankNode)):
+            return steps.Table(tuple(seen), ())
+        scan = steps.Scan(*positions, scope.graph, key)
+        return steps.Rename(scan, tuple(seen))
+
+    def _bgp(self, node: a.BGP, scope: Scope) -> Step:
+        if not node.triples:
+            return UNIT
+        if len(node.triples) == 1:
+            return steps.Unique(self.scan(node.triples[0], scope))
+        scans = [self.scan(triple, scope) for triple in dict.fromkeys(node.triples)]
+        step, *rest = scans
+        while rest:
+            # The next triple is one that is connected, so that no cartesian product arises.
+            chosen = max(rest, key=lambda scan: len(set(scan.vars) & set(step.vars)))
+            rest.remove(chosen)
+            step = steps.Meet(step, chosen, "any", scope.within)
+        return steps.Unique(step)
+
+    def _values(self, node: a.Values, scope: Scope) -> Step:
+        return steps.Table(tuple(var.name for var in node.vars), node.rows)
+
+    # --- property paths ---
+
+    def _pathpattern(self, node: a.PathPattern, scope: Scope) -> Step:
+        x, y = self.fresh("x"), self.fresh("y")
+        step = self.path(node.path, x, y, scope, node.subject, node.object)
+        ends = {x: node.subject, y: node.object}
+        for column, end in ends.items():
+            if not isinstance(end, a.Var):
+                step = steps.Select(step, a.Call("SAMETERM", (a.Var(column), end)))
+        if node.subject == node.object and isinstance(node.subject, a.Var):
+            step = steps.Select(step, a.Call("SAMETERM", (a.Var(x), a.Var(y))))
+            ends = {x: node.subject}
+        kept = {column: end.name for column, end in ends.items() if isinstance(end, a.Var)}
+        return steps.Rename(_columns(step, tuple(kept)), tuple(kept.values()))
+
+    def path(
+        self, path: a.Path, x: str, y: str, scope: Scope,
+        subject: a.TermOrVar | None = None, object_: a.TermOrVar | None = None,
+    ) -> Step:
+        """The pairs (x, y) that a path connects; constant ends matter to zero-length paths."""
+        if isinstance(path, NamedNode):
+            return steps.Unique(self.scan(a.TriplePattern(a.Var(x), path, a.Var(y)), scope))
+        if isinstance(path, a.Inverse):
+            return _columns(self.path(path.path, y, x, scope, object_, subject), (x, y))
+        if isinstance(path, a.Sequence):
+            middle = self.fresh("m")
+            left = self.path(path.left, x, middle, scope, subject)
+            right = self.path(path.right, middle, y, scope, None, object_)
+            return _columns(steps.Meet(left, right, "any", scope.within), (x, y))
+        if isinstance(path, a.Alternative):
+            left = self.path(path.left, x, y, scope, subject, object_)
+            return steps.Merge(left, self.path(path.right, x, y, scope, subject, object_))
+        if isinstance(path, a.NegatedSet):
+            return self._negated(path, x, y, scope)
+        pairs = steps.Unique(self.path(path.path, x, y, scope))
+        if not isinstance(path, a.ZeroOrOne):
+            pairs = steps.Closure(pairs, scope.within)
+        if isinstance(path, a.OneOrMore):
+            return pairs
+        same = a.Call("SAMETERM", (a.Var(x), a.Var(y)))
+        zero = steps.Merge(self._zero_length(x, y, scope, subject, object_), steps.Select(pairs, same))
+        return steps.Merge(
+            steps.Unique(zero, subsume=True), steps.Select(pairs, a.Call("!", (same,)))
+        )
+
+    def _negated(self, path: a.NegatedSet, x: str, y: str, scope: Scope) -> Step:
+        directions = []
+        for names, (s, o) in ((path.forward, (x, y)), (path.backward, (y, x))):
+            if names is not None:
+                p = a.Var(self.fresh("p"))
+                triple = a.TriplePattern(a.Var(s), p, a.Var(o))
+                step: Step = steps.Unique(self.scan(triple, scope))
+                for name in names:
+                    same = a.Call("SAMETERM", (p, name))
+                    step = steps.Select(step, a.Call("!", (same,)))
+                directions.append(_columns(step, (x, y)))
+        return reduce(steps.Merge, directions)
+
+    def _zero_length(
+        self, x: str, y: str, scope: Scope,
+        subject: a.TermOrVar | None, object_: a.TermOrVar | None,
+    ) -> Step:
+        constants = {end for end in (subject, object_) if end is not None and not isinstance(end, a.Var)}
+        if constants:
+            rows = tuple((end, end) for end in constants) if len(constants) == 1 else ()
+            return steps.Table((x, y), rows)
+        s, p, o = (a.Var(self.fresh(kind)) for kind in "spo")
+        triples = self.scan(a.TriplePattern(s, p, o), scope)
+        ends = [steps.Rename(_columns(triples, (end.name,)), (x,)) for end in (s, o)]
+        nodes = steps.Unique(steps.Merge(*ends), subsume=True)
+        return steps.Compute(nodes, y, a.Var(x))
+
+    # --- joins ---
+
+    def _meet(self, node: a.Join | a.SeqJoin | a.EqJoin, scope: Scope, when: str) -> Step:
+        left, right = (self.pattern(child, below) for child, below in self._children(node, scope))
+        if when == "any" and UNIT in (left, right):
+            return right if left == UNIT else left
+        return steps.Meet(left, right, when, scope.within)
+
+    def _join(self, node: a.Join, scope: Scope) -> Step:
+        return self._meet(node, scope, "any")
+
+    def _seqjoin(self, node: a.SeqJoin, scope: Scope) -> Step:
+        return self._meet(node, scope, "seq")
+
+    def _eqjoin(self, node: a.EqJoin, scope: Scope) -> Step:
+        return self._meet(node, scope, "eq")
+
+    def _union(self, node: a.Union_, scope: Scope) -> Step:
+        return steps.Merge(*(self.pattern(child, below) for child, below in self._children(node, scope)))
+
+    def _graph(self, node: a.Graph, scope: Scope) -> Step:
+        if isinstance(node.name, NamedNode):
+            return self.pattern(node.pattern, replace(scope, dataset=scope.dataset.within(node.name)))
+        name = node.name.name
+        branches = []
+        for iri, _ in scope.dataset.named:
+            graph = NamedNode(iri)
+            below = replace(scope, dataset=scope.dataset.within(graph))
+            table = steps.Table((name,), ((graph,),))
+            branches.append(steps.Meet(table, self.pattern(node.pattern, below), "any", scope.within))
+        if not branches:
+            return steps.Table((name, *sorted(v.name for v in variables.possible(node.pattern))), ())
+        return reduce(steps.Merge, branches)
+
+    # --- absence ---
+
+    def _outer(
+        self, required: a.Pattern, optional: a.Pattern, below: dict[int, Scope], when: str,
+        condition: a.Expression | None, scope: Scope,
+    ) -> Step:
+        left = self.pattern(required, below[id(required)])
+        right = self.pattern(optional, below[id(optional)])
+        if condition is None:
+            return steps.Outer(left, right, when, instants=scope.instants)
+        left = self._with_outer_bindings(left, condition, scope, right.certain)
+        marks: list[tuple[str, Step]] = []
+        inner = replace(scope, within=None, outer=steps.Meet(left, right))
+
+        def sought(exists: a.Exists) -> a.Var:
+            marks.append((self.fresh("exists"), self.pattern(exists.pattern, inner)))
+            return a.Var(marks[-1][0])
+
+        condition = replace_exists(condition, sought)
+        return steps.Outer(
+            left, right, when, condition, bounds.duration_bound(condition),
+            tuple(var for var, _ in marks), tuple(step for _, step in marks), scope.instants,
+        )
+
+    def _leftjoin(self, node: a.LeftJoin, scope: Scope) -> Step:
+        below = {id(child): s for child, s in self._children(node, scope)}
+        return self._outer(node.left, node.right, below, "ended", node.condition, scope)
+
+    def _seqrightjoin(self, node: a.SeqRightJoin, scope: Scope) -> Step:
+        below = {id(child): s for child, s in self._children(node, scope)}
+        return self._outer(node.right, node.left, below, "before", node.condition, scope)
+
+    def _eqleftjoin(self, node: a.EqLeftJoin, scope: Scope) -> Step:
+        below = {id(child): s for child, s in self._children(node, scope)}
+        return self._outer(node.left, node.right, below, "eq", node.condition, scope)
+
+    def _minus(self, node: a.Minus, scope: Scope) -> Step:
+        (left, left_scope), (right, right_scope) = self._children(node, scope)
+        return steps.Without(
+            self.pattern(left, left_scope), self.pattern(right, right_scope), scope.instants
+        )
+
+    # --- filters and expressions ---
+
+    def _filter(self, node: a.Filter, scope: Scope) -> Step:
+        [(pattern, below)] = self._children(node, scope)
+        step = self.pattern(pattern, below)
+        columns = step.vars
+        for conjunct in conjuncts(node.condition):
+            prepared, conjunct = self._marked(step, conjunct, scope)
+            step = push_filter(prepared, conjunct)
+        return _columns(step, columns) if scope.outer is None else step
+
+    def _extend(self, node: a.Extend, scope: Scope) -> Step:
+        [(pattern, below)] = self._children(node, scope)
+        step = self.pattern(pattern, below)
+        columns = (*step.vars, node.var.name)
+        step, expression = self._marked(step, node.expression, scope)
+        step = steps.Compute(step, node.var.name, expression)
+        return _columns(step, columns) if scope.outer is None else step
+
+    def _marked(
+        self, step: Step, expression: a.Expression, scope: Scope
+    ) -> tuple[Step, a.Expression]:
+        """The step with a column for each EXISTS of the expression, which then reads that column."""
+        step = self._with_outer_bindings(step, expression, scope)
+
+        def sought(exists: a.Exists) -> a.Var:
+            nonlocal step
+            inner = replace(scope, within=None, outer=step)
+            var = self.fresh("exists")
+            step = steps.Mark(step, self.pattern(exists.pattern, inner), var, scope.instants)
+            return a.Var(var)
+
+        expression = replace_exists(expression, sought)
+        return step, expression
+
+    def _with_outer_bindings(
+        self, step: Step, expression: a.Expression, scope: Scope,
+        also_bound: frozenset[str] = frozenset(),
+    ) -> Step:
+        """Inside EXISTS: joins in the outer bindings that an expression needs and the group lacks."""
+        if scope.outer is None:
+            return step
+        mentioned = {var.name for var in variables.of_expression(expression)}
+        bound = step.certain | also_bound
+        needed = [var for var in scope.outer.vars if var in mentioned and var not in bound]
+        if not needed:
+            return step
+        shared = [var for var in scope.outer.vars if var in step.vars and var not in needed]
+        return steps.Meet(steps.Domain(scope.outer, tuple(shared + needed)), step)
+
+    # --- solution modifiers ---
+
+    def _project(self, node: a.Project, scope: Scope) -> Step:
+        # What a sub-query does not project is another variable, so EXISTS substitutes nothing in it.
+        [(pattern, below)] = self._children(node, replace(scope, outer=None))
+        return _columns(self.pattern(pattern, below), tuple(var.name for var in node.vars))
+
+    def _distinct(self, node: a.Distinct | a.Reduced, scope: Scope) -> Step:
+        [(pattern, below)] = self._children(node, scope)
+        return steps.Unique(self.pattern(pattern, below), subsume=True)
+
+    _reduced = _distinct
+
+    def _group(self, node: a.Group, scope: Scope) -> Step:
+        [(pattern, below)] = self._children(node, scope)
+        step = self.pattern(pattern, below)
+        for var, expression in node.keys:
+            if expression != var:
+                step, expression = self._marked(step, expression, scope)
+                step = steps.Compute(step, var.name, expression)
+        aggregates = []
+        for var, aggregate in node.aggregates:
+            argument = None
+            if isinstance(aggregate.argument, a.Var):
+                argument = aggregate.argument.name
+            elif aggregate.argument is not None:
+                argument = self.fresh("arg")
+                step, expression = self._marked(step, aggregate.argument, scope)
+                step = steps.Compute(step, argument, expression)
+            aggregates.append((var.name, aggregate, argument))
+        keys = tuple(var.name for var, _ in node.keys)
+        return steps.Aggregated(step, keys, tuple(aggregates), scope.instants)
+
+    def _orderby(self, node: a.OrderBy, scope: Scope) -> Step:
+        [(pattern, below)] = self._children(node, scope)
+        step = self.pattern(pattern, below)
+        columns = step.vars
+        keys = []
+        for expression, descending in node.keys:
+            if isinstance(expression, a.Var):
+                keys.append((expression.name, descending))
+            else:
+                step, expression = self._marked(step, expression, scope)
+                step = steps.Compute(step, key := self.fresh("order"), expression)
+                keys.append((key, descending))
+        return _columns(steps.Ordered(step, tuple(keys), scope.instants), columns)
+
+    def _slice(self, node: a.Slice, scope: Scope) -> Step:
+        [(pattern, below)] = self._children(node, scope)
+        step = self.pattern(pattern, below)
+        if not is_ordered(step):
+            step = steps.Ordered(step, (), scope.instants)
+        return steps.Sliced(step, node.offset, node.limit)
+
+
+# --- helpers of the rewrites -------------------------------------------------------------------
+
+
+def _columns(step: Step, vars: tuple[str, ...]) -> Step:
+    return step if step.vars == vars else steps.Columns(step, vars)
+
+
+def conjuncts(condition: a.Expression) -> list[a.Expression]:
+    """A filter holds exactly if all these hold."""
+    if isinstance(condition, a.Call) and condition.name == "&&":
+        return [part for arg in condition.args for part in conjuncts(arg)]
+    return [condition]
+
+
+def push_filter(step: Step, condition: a.Expression) -> Step:
+    """The filter as far down as it means the same: below joins, to the side that binds its variables."""
+    needed = {var.name for var in variables.of_expression(condition)}
+    movable = needed and not _depends_on_row(condition)
+    if movable and isinstance(step, steps.Meet):
+        for side in ("left", "right"):
+            if needed <= getattr(step, side).certain:
+                return replace(step, **{side: push_filter(getattr(step, side), condition)})
+    if movable and isinstance(step, steps.Columns) and needed <= step.input.certain:
+        return replace(step, input=push_filter(step.input, condition))
+    return steps.Select(step, condition)
+
+
+_ROW_FUNCTIONS = frozenset((*a.TIME_FUNCTIONS, "RAND", "UUID", "STRUUID", "BNODE"))
+
+
+def _depends_on_row(expression: a.Expression) -> bool:
+    """Whether it looks at more than its variables: the interval, or the row as a seed."""
+    if isinstance(expression, a.Call):
+        return expression.name in _ROW_FUNCTIONS or any(map(_depends_on_row, expression.args))
+    return False
+
+
+def replace_exists(
+    expression: a.Expression, replacement: Callable[[a.Exists], a.Var]
+) -> a.Expression:
+    """The expression with each EXISTS replaced by a variable that says the same."""
+    if isinstance(expression, a.Exists):
+        return replacement(expression)
+    if isinstance(expression, a.Call):
+        return a.Call(expression.name, tuple(replace_exists(arg, replacement) for arg in expression.args))
+    return expression
+
+
+def is_ordered(step: Step) -> bool:
+    """Whether rows of one instant come together and in order."""
+    while isinstance(step, (steps.Columns, steps.Select, steps.Compute, steps.Unique)):
+        step = step.input
+    return isinstance(step, steps.Ordered)

@@ -1,0 +1,92 @@
+"""From parsed queries to the plan of a run: programs, keys, steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from penstock.algebra.nodes import Ask, Construct, Describe, ParsedQuery, Select
+from penstock.plan.catalog import Catalog
+from penstock.plan.compile import compile_query
+from penstock.plan.keys import Key, NoKey, find_program_key
+from penstock.plan.rules import (
+    Program,
+    instant_streams,
+    programs,
+    timeless_templates,
+    with_rules,
+)
+from penstock.plan.steps import Step
+
+KINDS = {Select: "select", Construct: "construct", Ask: "ask", Describe: "describe"}
+
+
+@dataclass(frozen=True)
+class PlannedQuery:
+    """A query with its steps and the key by which its solutions are spread."""
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    step: Step
+    key: Key | NoKey
+    parsed: ParsedQuery
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All queries of a run."""
+
+    catalog: Catalog
+    queries: tuple[PlannedQuery, ...]
+    programs: tuple[Program, ...]
+
+
+def make_plan(
+    parsed: Sequence[ParsedQuery],
+    catalog: Catalog,
+    names: Sequence[str],
+    *,
+    feeds: bool = True,
+) -> Plan:
+    """Plans the queries together. `feeds=False`: CONSTRUCT results do not enter the streams."""
+    queries = [each.query for each in parsed]
+    if feeds:
+        catalog = with_rules(catalog, queries)
+        groups = programs(queries, catalog, names)
+    else:
+        groups = tuple(Program((i,), (0,)) for i in range(len(queries)))
+    datasets = [catalog.active(query.dataset) for query in queries]
+    instants = instant_streams(queries, datasets)
+    timeless = timeless_templates(queries, datasets) if feeds else ()
+    keys: dict[int, Key | NoKey] = {}
+    for group in groups:
+        members = group.queries
+        found = find_program_key(
+            [queries[i] for i in members],
+            [datasets[i] for i in members],
+            [
+                replace(edge, rule=members.index(edge.rule), query=members.index(edge.query))
+                for edge in group.connections
+            ],
+            timeless,
+        )
+        for place, i in enumerate(members):
+            keys[i] = found if isinstance(found, NoKey) else found[place] or _READS_NOTHING
+    planned = []
+    for i, (each, name) in enumerate(zip(parsed, names, strict=True)):
+        key = keys[i]
+        step = compile_query(
+            each.query,
+            catalog,
+            name=name,
+            key=key.variable.name if isinstance(key, Key) else None,
+            feeds=feeds,
+            instants=instants[i],
+        )
+        kind = KINDS[type(each.query)]
+        planned.append(PlannedQuery(name, kind, step.vars, step, key, each))
+    return Plan(catalog, tuple(planned), groups)
+
+
+_READS_NOTHING = NoKey("the query reads no stream, so there is nothing to distribute")

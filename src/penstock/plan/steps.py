@@ -1,0 +1,421 @@
+"""The physical plan: what the engine executes, step by step.
+
+Steps are frozen values, as algebra nodes are: equal steps are one operator at run time,
+however many queries they come from. Each step knows the columns it gives (`vars`), which
+of them are always bound (`certain`), and whether its rows depend on a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+from penstock.algebra.nodes import Aggregate, Expression, TriplePattern
+from penstock.plan.catalog import ActiveGraph
+from penstock.terms import Term
+
+Vars = tuple[str, ...]
+Streams = frozenset[int]
+"""The streams whose elements' ends are the instants of a query."""
+
+
+class Step:
+    """The base of all steps. Hash and derived facts are computed once."""
+
+    vars: Vars
+    certain: frozenset[str]
+
+    @cached_property
+    def inputs(self) -> tuple[Step, ...]:
+        values = (getattr(self, field.name) for field in fields(self))
+        flat = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
+        return tuple(part for part in flat if isinstance(part, Step))
+
+    @cached_property
+    def reads_stream(self) -> bool:
+        return any(step.reads_stream for step in self.inputs)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self).__name__, *(getattr(self, field.name) for field in fields(self))))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def walk(self) -> Iterator[Step]:
+        """This step and all below it, inputs first, each once."""
+        seen: set[Step] = set()
+
+        def visit(step: Step) -> Iterator[Step]:
+            if step not in seen:
+                seen.add(step)
+                for below in step.inputs:
+                    yield from visit(below)
+                yield step
+
+        return visit(self)
+
+
+def _step(cls):
+    """A frozen dataclass that keeps the cached hash of `Step`."""
+    cls = dataclass(frozen=True, eq=True)(cls)
+    cls.__hash__ = Step.__hash__
+    return cls
+
+
+def _joined(left: Vars, right: Vars) -> Vars:
+    return left + tuple(var for var in right if var not in left)
+
+
+# --- leaves ------------------------------------------------------------------------------
+
+
+@_step
+class Scan(Step):
+    """The occurrences and static triples that match; columns are named after their positions.
+
+    Each position holds a term to match, or the name of its column: `s`, `p` or `o`, or that
+    of an earlier position which must hold the same term. `key` is the position by whose
+    term rows are spread over shards; None: all go to one.
+    """
+
+    subject: Term | str
+    predicate: Term | str
+    object: Term | str
+    graph: ActiveGraph
+    key: str | None = None
+
+    @cached_property
+    def vars(self) -> Vars:
+        names = (term for term in (self.subject, self.predicate, self.object) if isinstance(term, str))
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return frozenset(self.vars)
+
+    @property
+    def reads_stream(self) -> bool:
+        return self.graph.reads_stream
+
+
+@_step
+class Table(Step):
+    """Inline data, timeless. `Table((), ((),))` is the unit; no rows: nothing ever."""
+
+    vars: Vars
+    rows: tuple[tuple[Term | None, ...], ...]
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return frozenset(
+            var for i, var in enumerate(self.vars) if all(row[i] is not None for row in self.rows)
+        )
+
+
+# --- row by row --------------------------------------------------------------------------
+
+
+@_step
+class Rename(Step):
+    """The input's columns under other names, in its order."""
+
+    input: Step
+    vars: Vars
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        pairs = zip(self.input.vars, self.vars, strict=True)
+        return frozenset(new for old, new in pairs if old in self.input.certain)
+
+
+@_step
+class Select(Step):
+    """Solutions for which the condition holds."""
+
+    input: Step
+    condition: Expression
+
+    @property
+    def vars(self) -> Vars:
+        return self.input.vars
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+@_step
+class Compute(Step):
+    """Adds a column with the value of an expression (unbound where it is an error)."""
+
+    input: Step
+    var: str
+    expression: Expression
+
+    @cached_property
+    def vars(self) -> Vars:
+        return _joined(self.input.vars, (self.var,))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+@_step
+class Columns(Step):
+    """Keeps these columns in this order."""
+
+    input: Step
+    vars: Vars
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.vars)
+
+
+@_step
+class Merge(Step):
+    """UNION."""
+
+    left: Step
+    right: Step
+
+    @cached_property
+    def vars(self) -> Vars:
+        return _joined(self.left.vars, self.right.vars)
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain & self.right.certain
+
+
+@_step
+class Unique(Step):
+    """Each ⟨μ, t, t′⟩ once. `subsume`: a timed one is dropped if μ is also there timeless."""
+
+    input: Step
+    subsume: bool = False
+
+    @property
+    def vars(self) -> Vars:
+        return self.input.vars
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+@_step
+class Domain(Step):
+    """The distinct bindings of some variables of an outer solution, timeless: what EXISTS substitutes."""
+
+    input: Step
+    vars: Vars
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.vars)
+
+    @property
+    def reads_stream(self) -> bool:
+        return False
+
+
+# --- joins -------------------------------------------------------------------------------
+
+
+@_step
+class Meet(Step):
+    """Join ("any"), SeqJoin ("seq") or EqJoin ("eq") of solutions that are compatible.
+
+    `within`: combinations longer than this many µs are of no use to anybody.
+    """
+
+    left: Step
+    right: Step
+    when: str = "any"
+    within: int | None = None
+
+    @cached_property
+    def vars(self) -> Vars:
+        return _joined(self.left.vars, self.right.vars)
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain | self.right.certain
+
+    @property
+    def shared(self) -> Vars:
+        return tuple(var for var in self.left.vars if var in self.right.vars)
+
+
+@_step
+class Closure(Step):
+    """`path+`: the pairs of the input closed under composition with hull."""
+
+    input: Step
+    within: int | None = None
+
+    @property
+    def vars(self) -> Vars:
+        return self.input.vars
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+# --- absence: decided when the watermark has passed the required solution's end ----------------
+
+
+@_step
+class Outer(Step):
+    """The optional joins: `required` rows with what matches of `optional`, or alone.
+
+    `when`: "ended" (LeftJoin), "before" (SeqRightJoin), "eq" (EqLeftJoin). The condition may
+    bound the combination's duration: `within` follows from it. Each EXISTS of the condition
+    is a column `marks[i]`, true where the combination finds a solution of `sought[i]`.
+    """
+
+    required: Step
+    optional: Step
+    when: str
+    condition: Expression | None = None
+    within: int | None = None
+    marks: Vars = ()
+    sought: tuple[Step, ...] = ()
+    instants: Streams = frozenset()
+
+    @cached_property
+    def vars(self) -> Vars:
+        return _joined(self.required.vars, self.optional.vars)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.required.certain
+
+
+@_step
+class Without(Step):
+    """MINUS."""
+
+    required: Step
+    absent: Step
+    instants: Streams = frozenset()
+
+    @property
+    def vars(self) -> Vars:
+        return self.required.vars
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.required.certain
+
+
+@_step
+class Mark(Step):
+    """Adds a column that says whether a compatible solution of `sought` has ended by then: EXISTS."""
+
+    required: Step
+    sought: Step
+    var: str
+    instants: Streams = frozenset()
+
+    @cached_property
+    def vars(self) -> Vars:
+        return (*self.required.vars, self.var)
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return self.required.certain | {self.var}
+
+
+# --- instants: the solutions that end together ---------------------------------------------
+
+
+@_step
+class Aggregated(Step):
+    """GROUP BY and its aggregates; `keys` and the aggregates' arguments are columns of the input."""
+
+    input: Step
+    keys: Vars
+    aggregates: tuple[tuple[str, Aggregate, str | None], ...]  # result, aggregate, argument column
+    instants: Streams = frozenset()
+
+    @cached_property
+    def vars(self) -> Vars:
+        return self.keys + tuple(var for var, _, _ in self.aggregates)
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.keys)
+
+
+@_step
+class Ordered(Step):
+    """ORDER BY within an instant; without keys, the total order of rows."""
+
+    input: Step
+    keys: tuple[tuple[str, bool], ...]  # column, descending
+    instants: Streams = frozenset()
+
+    @property
+    def vars(self) -> Vars:
+        return self.input.vars
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+@_step
+class Sliced(Step):
+    """OFFSET and LIMIT within an instant; its input is `Ordered` below row-by-row steps."""
+
+    input: Step
+    offset: int
+    limit: int | None
+
+    @property
+    def vars(self) -> Vars:
+        return self.input.vars
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+@_step
+class Asked(Step):
+    """ASK: one boolean at each instant."""
+
+    input: Step
+    instants: Streams = frozenset()
+
+    vars = ("answer",)
+    certain = frozenset(("answer",))
+
+
+# --- results -----------------------------------------------------------------------------
+
+
+@_step
+class Constructed(Step):
+    """The template's triples for each solution; `rule` names blank nodes apart.
+
+    `feeds`: they enter the streams that default graphs read.
+    """
+
+    input: Step
+    template: tuple[TriplePattern, ...]
+    rule: str
+    feeds: bool = True
+
+    vars = ("subject", "predicate", "object")
+    certain = frozenset(vars)
+
+
+FINAL = (Outer, Without, Mark, Aggregated, Ordered, Asked)
+"""Steps that wait for the watermark where their rows depend on a stream."""
