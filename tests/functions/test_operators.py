@@ -91,6 +91,7 @@ def test_comparison(written, answer):
     (("=", '"a"^^:t', '"b"^^:t'), ERROR),
     (("!=", '"a"^^:t', '"b"^^:t'), ERROR),
     (("=", '"a"^^:t', '"a"'), ERROR),
+    (("=", '"a"^^:t', '"a"@en'), "false"),
     (("=", '"abc"^^xsd:integer', "1"), ERROR),
     (("=", '"abc"^^xsd:integer', '"abc"^^xsd:integer'), "true"),
     (("=", "1", '"1"'), "false"),

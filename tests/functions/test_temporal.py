@@ -136,6 +136,7 @@ def test_moments_move_by_durations(written, answer):
     (("*", "2", dtd("PT1H")), dtd("PT2H")),
     (("*", dtd("PT1H"), "0.5e0"), dtd("PT30M")),
     (("/", dtd("PT1H"), "4"), dtd("PT15M")),
+    (("/", dtd("PT1H"), '"0.1"^^xsd:float'), dtd("PT10H")),
     (("/", dtd("PT1H"), "0"), ERROR),
     (("*", dtd("PT1H"), '"NaN"^^xsd:double'), ERROR),
     (("/", dtd("PT1H"), dtd("PT30M")), '"2"^^xsd:decimal'),

@@ -13,8 +13,9 @@ from penstock.terms import Literal, Term
 def equal(left: Term, right: Term) -> bool:
     """`=`: by value where both values are known, else sameTerm or an error.
 
-    Literals of two known datatypes with different value spaces are unequal. A literal that
-    is ill-typed or of an unknown datatype may or may not be equal to another one: an error.
+    Literals of two known datatypes with different value spaces are unequal, and so is a tagged
+    string to all else. A literal that is ill-typed or of an unknown datatype may or may not be
+    equal to another one: an error.
     """
     if left == right:
         found = value_of(left) if isinstance(left, Literal) else None
@@ -24,6 +25,8 @@ def equal(left: Term, right: Term) -> bool:
     a, b = value_of(left), value_of(right)
     if isinstance(a, Number) and isinstance(b, Number):
         return numeric.compare(a, b) == 0
+    if left.language is not None or right.language is not None:
+        return False  # a tagged string is no value of any other datatype
     if a is None or b is None:
         raise ExpressionError(f"{left} = {right} is not known")
     if type(a) is not type(b) or isinstance(a, Text):

@@ -17,7 +17,7 @@ from penstock.functions.numeric import (
     DECIMAL,
     EXACT,
     Number,
-    convert,
+    cast,
     divide_decimal,
     format_decimal,
     round_half_up,
@@ -298,9 +298,7 @@ def add_durations(left: Duration, right: Duration, sign: int = 1) -> Duration:
 
 def scale(duration: Duration, number: Number, operator: str = "*") -> Duration:
     """duration × number or duration ÷ number; months are rounded to whole ones."""
-    if number.kind > DECIMAL and not (number.value - number.value == 0):
-        raise ExpressionError("a duration times NaN or infinity")
-    factor = Decimal(repr(number.value)) if number.kind > DECIMAL else convert(number, DECIMAL)
+    factor = cast(number, DECIMAL).value
     try:
         if operator == "/":
             months = divide_decimal(Decimal(duration.months), factor)
