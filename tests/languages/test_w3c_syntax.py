@@ -1,0 +1,100 @@
+"""The W3C SPARQL 1.1 suites as far as the parser is concerned, in both languages."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from pyoxigraph import NamedNode, RdfFormat, Store
+
+from penstock.errors import QueryError
+from penstock.languages import LANGUAGES, parse
+from penstock.terms import RDF, Vocabulary
+from shared_data import shared
+
+MF = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
+QT = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
+
+SUITE = shared("w3c", "sparql", "sparql11")
+EVALUATION_FOLDERS = (
+    "aggregates bind bindings cast construct csv-tsv-res exists functions grouping json-res "
+    "negation project-expression property-path subquery"
+).split()
+
+needs_suite = pytest.mark.skipif(
+    SUITE is None, reason="the W3C suites are not at hand; set SHARED to where they are"
+)
+
+
+@lru_cache(maxsize=None)
+def manifest(folder: str) -> Store:
+    path = SUITE / folder / "manifest.ttl"
+    store = Store()
+    store.load(path=str(path), format=RdfFormat.TURTLE, base_iri=path.as_uri())
+    return store
+
+
+def objects(store: Store, subject, predicate: NamedNode) -> list:
+    return [quad.object for quad in store.quads_for_pattern(subject, predicate, None, None)]
+
+
+def query_files(folder: str, kind: NamedNode) -> list[Path]:
+    """The query files of a manifest's tests of one kind."""
+    store = manifest(folder)
+    found = []
+    for quad in store.quads_for_pattern(None, RDF.type, kind, None):
+        for action in objects(store, quad.subject, MF.action):
+            queries = objects(store, action, QT.query) or [action]
+            found += [Path(query.value.removeprefix("file://")) for query in queries]
+    return sorted(path for path in found if path.suffix == ".rq")
+
+
+def parse_file(path: Path, language: str):
+    text = path.read_bytes().decode("utf-8")
+    return parse(text, language=language, base=path.as_uri(), origin=path.name)
+
+
+SYNTAX_FILES = (
+    []
+    if SUITE is None
+    else [
+        pytest.param(path, valid, id=path.stem)
+        for kind, valid in ((MF.PositiveSyntaxTest11, True), (MF.NegativeSyntaxTest11, False))
+        for path in query_files("syntax-query", kind)
+    ]
+)
+
+
+@needs_suite
+def test_the_syntax_suite_has_94_tests():
+    assert len(SYNTAX_FILES) == 94
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("path", "valid"), SYNTAX_FILES)
+def test_syntax_query(path, valid, language):
+    if valid:
+        assert parse_file(path, language).query is not None
+    else:
+        with pytest.raises(QueryError) as caught:
+            parse_file(path, language)
+        assert caught.value.span is not None
+
+
+@needs_suite
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("folder", EVALUATION_FOLDERS)
+def test_all_queries_of_the_evaluation_tests_parse(folder, language):
+    files = query_files(folder, MF.QueryEvaluationTest)
+    files += query_files(folder, MF.CSVResultFormatTest)
+    assert files
+    for path in files:
+        assert parse_file(path, language).query is not None
+
+
+@needs_suite
+@pytest.mark.parametrize("folder", EVALUATION_FOLDERS)
+def test_a_sparql_query_means_the_same_in_ep_sparql(folder):
+    for path in query_files(folder, MF.QueryEvaluationTest):
+        assert parse_file(path, "sparql").query == parse_file(path, "ep-sparql").query
