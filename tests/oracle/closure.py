@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
 
+from oracle.evaluate import Effort
 from oracle.model import ActiveGraph, Occurrence, StaticGraph, Stream, TimedDataset
 from oracle.queries import evaluate_query, occurrences_of
 from oracle.reading import chosen, default_graph, exists_in, reads_a_stream, streams_read
@@ -43,7 +44,7 @@ from penstock.algebra import (
 )
 from penstock.terms import BlankNode, NamedNode
 
-TOO_MANY = 5_000
+TOO_MANY = 1_500
 """More derived occurrences than any case of ours has: the recursion makes terms without end."""
 
 
@@ -59,36 +60,42 @@ class Use(Enum):
     EARLIER = "earlier"  # only matches that end strictly before t matter
 
 
-def closure(rules: Iterable[Construct], dataset: TimedDataset, *, now: int = 0) -> TimedDataset:
+def closure(
+    rules: Iterable[Construct],
+    dataset: TimedDataset,
+    *,
+    now: int = 0,
+    effort: Effort | None = None,
+) -> TimedDataset:
     """The dataset with all that the rules derive."""
     rules = tuple(rules)
     if not rules:
         return dataset
     if any(has_absence(rule.pattern) for rule in rules):
-        return closure_by_instants(rules, dataset, now=now)
-    return closure_by_iteration(rules, dataset, now=now)
+        return closure_by_instants(rules, dataset, now, effort or Effort())
+    return closure_by_iteration(rules, dataset, now, effort or Effort())
 
 
 def closure_by_iteration(
-    rules: tuple[Construct, ...], dataset: TimedDataset, *, now: int = 0
+    rules: tuple[Construct, ...], dataset: TimedDataset, now: int, effort: Effort
 ) -> TimedDataset:
     """clos_Q(S) for monotone rules: apply them all until nothing is new."""
-    derived = _fixpoint(rules, rules, dataset, frozenset(), now)
+    derived = _fixpoint(rules, rules, dataset, frozenset(), now, effort)
     return with_derived(dataset, rules, derived)
 
 
 def closure_by_instants(
-    rules: tuple[Construct, ...], dataset: TimedDataset, *, now: int = 0
+    rules: tuple[Construct, ...], dataset: TimedDataset, now: int, effort: Effort
 ) -> TimedDataset:
     """clos_Q(S): timeless triples first, then instant by instant, each by strata."""
     beginning = dataset.before(min(_all_instants(dataset), default=0))
     derived: frozenset[Occurrence] = frozenset()
     for stratum in _strata(rules, with_derived(beginning, rules, derived), time_moves=False):
-        derived = _fixpoint(stratum, rules, beginning, derived, now)
+        derived = _fixpoint(stratum, rules, beginning, derived, now, effort)
     for instant in _all_instants(dataset):
         so_far = dataset.before(instant + 1)
         for stratum in _strata(rules, with_derived(so_far, rules, derived), time_moves=True):
-            derived = _fixpoint(stratum, rules, so_far, derived, now)
+            derived = _fixpoint(stratum, rules, so_far, derived, now, effort)
     return with_derived(dataset, rules, derived)
 
 
@@ -98,11 +105,15 @@ def _fixpoint(
     dataset: TimedDataset,
     derived: frozenset[Occurrence],
     now: int,
+    effort: Effort,
 ) -> frozenset[Occurrence]:
     while True:
         enriched = with_derived(dataset, rules, derived)
         more = derived.union(
-            *(occurrences_of(evaluate_query(rule, enriched, now=now)) for rule in applied)
+            *(
+                occurrences_of(evaluate_query(rule, enriched, now=now, effort=effort))
+                for rule in applied
+            )
         )
         if more == derived:
             return derived

@@ -7,8 +7,8 @@ lists (multisets); every operator looks at every pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sized
+from dataclasses import dataclass, field, replace
 
 from oracle import paths
 from oracle.correlate import correlated
@@ -52,6 +52,26 @@ from penstock.algebra import (
     Var,
 )
 
+PAIRS_AT_MOST = 200_000
+"""More pairs of solutions than this, and a random case is not worth the oracle's time."""
+
+
+class TooManySolutions(Exception):
+    """The oracle looks at every pair: the case is too large for it."""
+
+
+@dataclass
+class Effort:
+    """How many pairs of solutions have been looked at."""
+
+    spent: int = 0
+    limit: int = PAIRS_AT_MOST
+
+    def spend(self, left: Sized, right: Sized) -> None:
+        self.spent += len(left) * len(right)
+        if self.spent > self.limit:
+            raise TooManySolutions(f"more than {self.limit} pairs of solutions")
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -62,6 +82,7 @@ class Scope:
     instants: tuple[int, ...]
     now: int = 0
     base: str | None = None
+    effort: Effort = field(default_factory=Effort)
 
     def reads_a_stream(self, node) -> bool:
         return reads_a_stream(node, self.active, self.dataset)
@@ -89,6 +110,7 @@ def bgp(node: BGP, scope: Scope) -> list[Solution]:
             for occurrence in source.occurrences
             if (match := _match(triple, occurrence)) is not None
         ]
+        scope.effort.spend(found, matches)
         found = {combine(s, m) for s in found for m in matches if compatible(s, m)}
     return list(found)
 
@@ -107,7 +129,9 @@ def _match(pattern: TriplePattern, occurrence: Occurrence) -> Solution | None:
 
 def path_pattern(node: PathPattern, scope: Scope) -> list[Solution]:
     """Property paths, see `oracle.paths`."""
-    return paths.evaluate_path(node, lambda pattern: evaluate_pattern(pattern, scope), scope.active)
+    return paths.evaluate_path(
+        node, lambda pattern: evaluate_pattern(pattern, scope), scope.active, scope.effort.spend
+    )
 
 
 def values(node: Values, scope: Scope) -> list[Solution]:
@@ -137,8 +161,12 @@ def graph(node: Graph, scope: Scope) -> list[Solution]:
 
 
 def _pairs(
-    left: list[Solution], right: list[Solution], related: Callable[[Solution, Solution], bool]
+    left: list[Solution],
+    right: list[Solution],
+    related: Callable[[Solution, Solution], bool],
+    scope: Scope,
 ) -> list[Solution]:
+    scope.effort.spend(left, right)
     return [combine(a, b) for a in left for b in right if compatible(a, b) and related(a, b)]
 
 
@@ -161,21 +189,24 @@ def ended_by(a: Solution, b: Solution) -> bool:
     return a.timeless or (not b.timeless and a.end <= b.end)
 
 
+def _both_sides(node: Join | SeqJoin | EqJoin, scope: Scope, related: Callable) -> list[Solution]:
+    left, right = evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope)
+    return _pairs(left, right, related, scope)
+
+
 def join(node: Join, scope: Scope) -> list[Solution]:
     """Join(Ω, Ω′) contains ω ⋈ ω′ for all compatible ω ∈ Ω and ω′ ∈ Ω′."""
-    return _pairs(evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope), _always)
+    return _both_sides(node, scope, _always)
 
 
 def seq_join(node: SeqJoin, scope: Scope) -> list[Solution]:
     """SeqJoin(Ω, Ω′): as Join, additionally satisfying end(ω) < start(ω′)."""
-    return _pairs(evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope), before)
+    return _both_sides(node, scope, before)
 
 
 def eq_join(node: EqJoin, scope: Scope) -> list[Solution]:
     """EqJoin(Ω, Ω′): as Join, additionally with equal starts and equal ends."""
-    return _pairs(
-        evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope), simultaneous
-    )
+    return _both_sides(node, scope, simultaneous)
 
 
 def _optional_join(
@@ -189,6 +220,7 @@ def _optional_join(
 
     F sees the interval of the combination, in both parts.
     """
+    scope.effort.spend(required, optional)
     result = []
     for one in required:
         matched = [
@@ -243,6 +275,7 @@ def minus(node: Minus, scope: Scope) -> list[Solution]:
     """Each ω for which no ω′ that ended not later is compatible and shares a bound variable."""
     required = at_instants(evaluate_pattern(node.left, scope), scope, node.right)
     removing = evaluate_pattern(node.right, scope)
+    scope.effort.spend(required, removing)
 
     def removed(one: Solution, other: Solution) -> bool:
         shared = set(one.bindings) & set(other.bindings)

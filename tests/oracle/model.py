@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from penstock.terms import NamedNode, Term
 
@@ -31,7 +32,7 @@ class Solution:
     def timeless(self) -> bool:
         return self.end is None
 
-    @property
+    @cached_property
     def bindings(self) -> dict[str, Term]:
         return dict(self.mu)
 

@@ -6,7 +6,7 @@ sets of ⟨x, y, t, t′⟩.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from itertools import count
 
 from oracle.model import ActiveGraph, Solution, hull, solution
@@ -33,15 +33,18 @@ from penstock.algebra import (
 from penstock.terms import NamedNode, Term
 
 Evaluate = Callable[[Pattern], list[Solution]]
+Spend = Callable[[Sized, Sized], None]
 Pair = tuple[Term, Term, int | None, int | None]
 
 _FROM, _TO = Var(".path-from"), Var(".path-to")
 
 
-def evaluate_path(node: PathPattern, evaluate: Evaluate, active: ActiveGraph) -> list[Solution]:
+def evaluate_path(
+    node: PathPattern, evaluate: Evaluate, active: ActiveGraph, spend: Spend
+) -> list[Solution]:
     """The solutions of a path pattern, over its own variables only."""
     if isinstance(node.path, (OneOrMore, ZeroOrMore, ZeroOrOne)):
-        return _as_solutions(node, _pairs(node, evaluate, active))
+        return _as_solutions(node, _pairs(node, evaluate, active, spend))
     names = {end.name for end in (node.subject, node.object) if isinstance(end, Var)}
     # The variables in the middle of a path are not its answer's, but count its solutions.
     return [
@@ -90,12 +93,12 @@ def _any_but(
 # --- + * ? -------------------------------------------------------------------------------
 
 
-def _pairs(node: PathPattern, evaluate: Evaluate, active: ActiveGraph) -> set[Pair]:
+def _pairs(node: PathPattern, evaluate: Evaluate, active: ActiveGraph, spend: Spend) -> set[Pair]:
     """The set of ⟨x, y, t, t′⟩ of a path that ends in `+`, `*` or `?`."""
     constants = {end for end in (node.subject, node.object) if not isinstance(end, Var)}
     pairs = _own(node.path.path, constants, evaluate)
     if not isinstance(node.path, ZeroOrOne):
-        pairs = _closed(pairs)
+        pairs = _closed(pairs, spend)
     if not isinstance(node.path, OneOrMore):
         zero = _zero_length(constants, active)
         always = {(x, y) for x, y, _, end in zero if end is None}
@@ -121,10 +124,11 @@ def _own(path: Path, constants: set[Term], evaluate: Evaluate) -> set[Pair]:
     return result
 
 
-def _closed(pairs: set[Pair]) -> set[Pair]:
+def _closed(pairs: set[Pair], spend: Spend) -> set[Pair]:
     """The smallest set with these that is closed under composition with hull."""
     closed = set(pairs)
     while True:
+        spend(closed, pairs)
         longer = {
             (x, z, *hull([(s1, e1), (s2, e2)]))
             for x, y1, s1, e1 in closed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from oracle.evaluate import Scope, at_instants, ended_by, evaluate_pattern
+from oracle.evaluate import Effort, Scope, at_instants, ended_by, evaluate_pattern
 from oracle.model import Occurrence, Solution, TimedDataset, solution
 from oracle.reading import chosen, default_graph, instants_of
 from penstock.algebra import (
@@ -40,12 +40,18 @@ class Answers:
 
 
 def evaluate_query(
-    query: Query, dataset: TimedDataset, *, now: int = 0, base: str | None = None
+    query: Query,
+    dataset: TimedDataset,
+    *,
+    now: int = 0,
+    base: str | None = None,
+    effort: Effort | None = None,
 ) -> Answers:
     """The answers of one query; rules have already added their triples to the dataset."""
     dataset = chosen(dataset, query.dataset)
     active = default_graph(dataset)
-    scope = Scope(dataset, active, tuple(instants_of(query, dataset)), now, base)
+    instants = tuple(instants_of(query, dataset))
+    scope = Scope(dataset, active, instants, now, base, effort or Effort())
     return _FORMS[type(query)](query, scope)
 
 

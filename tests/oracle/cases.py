@@ -1,0 +1,104 @@
+"""What a random case consists of, and how it reads in a bug report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from oracle.model import ActiveGraph, Occurrence, StaticGraph, TimedDataset, Triple, stream_of
+from penstock.terms import NamedNode
+from penstock.timeline import MINUTE, format_duration, format_instant
+
+
+@dataclass(frozen=True)
+class Element:
+    """A stream element: an RDF graph (maybe empty) with its interval."""
+
+    triples: tuple[Triple, ...]
+    start: int
+    end: int
+
+    @property
+    def occurrences(self) -> list[Occurrence]:
+        return [Occurrence(*triple, self.start, self.end) for triple in self.triples]
+
+
+@dataclass(frozen=True)
+class StreamData:
+    """A stream, named or not, with its elements in the order of their arrival."""
+
+    name: NamedNode | None
+    elements: tuple[Element, ...]
+
+
+@dataclass(frozen=True)
+class GraphData:
+    """A static graph, named or not."""
+
+    name: NamedNode | None
+    triples: tuple[Triple, ...]
+
+
+Batch = tuple[tuple[int, int], ...]
+"""The elements that arrive together, as (number of the stream, number of the element)."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Streams, graphs and queries, with an order of arrival in which no element is late.
+
+    All queries run together: the CONSTRUCT ones are rules for all of them. `now` is the start
+    of the run.
+    """
+
+    seed: int
+    streams: tuple[StreamData, ...]
+    graphs: tuple[GraphData, ...]
+    queries: tuple[str, ...]
+    lateness: int
+    batches: tuple[Batch, ...]
+    now: int = field(default=1_704_067_200_000_000 - MINUTE)
+
+    @cached_property
+    def dataset(self) -> TimedDataset:
+        """What the queries read: all streams, and the static graphs without a name."""
+        named: dict[NamedNode, ActiveGraph] = {}
+        default: list = []
+        for data in self.streams:
+            stream = stream_of((e.triples, e.start, e.end) for e in data.elements)
+            default.append(stream)
+            if data.name is not None:
+                named[data.name] = (*named.get(data.name, ()), stream)
+        for data in self.graphs:
+            graph = StaticGraph(frozenset(data.triples))
+            if data.name is None:
+                default.append(graph)
+            else:
+                named[data.name] = (*named.get(data.name, ()), graph)
+        return TimedDataset(tuple(default), named)
+
+    def arriving(self) -> list[list[tuple[StreamData, Element]]]:
+        """The batches as lists of (stream, element)."""
+        return [
+            [(self.streams[s], self.streams[s].elements[e]) for s, e in batch]
+            for batch in self.batches
+        ]
+
+    def __str__(self) -> str:
+        lines = [f"case {self.seed}: make_case({self.seed})"]
+        for number, stream in enumerate(self.streams):
+            lines.append(f"stream {number} {stream.name or '(no name)'}")
+            for place, element in enumerate(stream.elements):
+                span = format_instant(element.start)
+                if element.end != element.start:
+                    span += f" to {format_instant(element.end)}"
+                lines.append(f"  {number}.{place} at {span}")
+                lines += [f"      {' '.join(map(str, triple))} ." for triple in element.triples]
+        for graph in self.graphs:
+            lines.append(f"graph {graph.name or '(no name)'}")
+            lines += [f"      {' '.join(map(str, triple))} ." for triple in graph.triples]
+        arrival = " | ".join(" ".join(f"{s}.{e}" for s, e in batch) for batch in self.batches)
+        lines.append(f"lateness {format_duration(self.lateness)}, batches {arrival}")
+        for query in self.queries:
+            lines += ["query", *("  " + line for line in query.splitlines())]
+        return "\n".join(lines)
