@@ -13,7 +13,7 @@ EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared",
 
 BASE = {"errors", "timeline", "terms"}
 DATA = BASE | {"columns", "decode"}
-ENGINE = DATA | {"algebra", "functions", "plan"}
+ENGINE = DATA | {"algebra", "functions", "knowledge", "plan"}
 RUNTIME = ENGINE | {"engine", "sources", "sinks"}
 PIPELINE = RUNTIME | {"languages", "runtime"}
 
@@ -27,7 +27,8 @@ MAY_IMPORT = {
     "functions": BASE | {"algebra"},
     "columns": BASE,
     "decode": BASE | {"columns"},
-    "plan": BASE | {"algebra", "functions", "columns"},
+    "knowledge": DATA,
+    "plan": BASE | {"algebra", "functions", "columns", "knowledge"},
     "engine": ENGINE,
     "sources": DATA,
     "sinks": BASE | {"algebra", "columns"},

@@ -1,8 +1,8 @@
 """The stock market of the EP-SPARQL paper, section 4.1: six queries and a stream for them.
 
-The companies have closing prices on Mondays, Wednesdays and Fridays. Each of them has its
-story: Borealis falls and recovers, Cinnabar crashes after a rating agency had marked it
-down, Dunmore crashes without a warning, Elmwood soars by itself, and Fairhaven soars because
+The companies have closing prices on Mondays, Wednesdays and Fridays, some of them only from
+some week on. Each has its story: Borealis falls and recovers, Cinnabar crashes after a
+rating agency had marked it down, Dunmore crashes without a warning, Elmwood soars by itself, and Fairhaven soars because
 it bought another company. ACME just trades; its sliding average is kept by two rules.
 
     stock:acme      stock:hasStockPrice  101.25 .                   one element per price
@@ -41,16 +41,17 @@ QUERIES = {
     "q6.rq": "ACME's average price over 10 days, told when the window is full.",
 }
 
-# The first price, and what became of it by trading day; on other days it is about the same.
-STORIES: dict[str, tuple[float, dict[int, float]]] = {
-    "acme": (100.0, {}),
-    "borealis": (48.0, {6: 0.90, 7: 0.66, 8: 0.88, 9: 1.12, 10: 1.02}),
-    "cinnabar": (210.0, {12: 0.93, 13: 0.44, 14: 0.52, 15: 0.55, 16: 0.56, 17: 0.55, 18: 0.57,
-                         19: 0.56, 20: 0.58}),
-    "dunmore": (75.0, {17: 0.97, 18: 0.45, 19: 0.53, 20: 0.56}),
-    "elmwood": (20.0, {8: 1.10, 9: 1.28, 10: 1.57, 11: 1.45, 12: 1.42, 13: 1.40, 14: 1.38,
-                       15: 1.36, 16: 1.35, 17: 1.36, 18: 1.34, 19: 1.33, 20: 1.34}),
-    "fairhaven": (33.0, {14: 1.15, 15: 1.32, 16: 1.62, 17: 1.45, 18: 1.43, 19: 1.42, 20: 1.44}),
+# The first trading day and price, and what became of it by trading day (about 1 otherwise).
+STORIES: dict[str, tuple[int, float, dict[int, float]]] = {
+    "acme": (0, 100.0, {}),
+    "borealis": (3, 48.0, {6: 0.90, 7: 0.66, 8: 0.88, 9: 1.12}),
+    "cinnabar": (9, 210.0, {12: 0.93, 13: 0.44, 14: 0.52, 15: 0.55, 16: 0.56, 17: 0.55, 18: 0.57,
+                            19: 0.56, 20: 0.58}),
+    "dunmore": (14, 75.0, {17: 0.97, 18: 0.45, 19: 0.53, 20: 0.56}),
+    "elmwood": (5, 20.0, {8: 1.10, 9: 1.28, 10: 1.57, 11: 1.45, 12: 1.42, 13: 1.40, 14: 1.38,
+                          15: 1.36, 16: 1.35, 17: 1.36, 18: 1.34, 19: 1.33, 20: 1.34}),
+    "fairhaven": (11, 33.0, {14: 1.15, 15: 1.32, 16: 1.62, 17: 1.45, 18: 1.43, 19: 1.42,
+                             20: 1.44}),
 }  # fmt: skip
 
 # (trading day, hour, agency, company, score)
@@ -58,7 +59,7 @@ RATINGS = (
     (1, 9, "pell", "cinnabar", 8),
     (2, 10, "ostrom", "elmwood", 5),
     (4, 9, "ostrom", "cinnabar", 7),
-    (9, 11, "pell", "cinnabar", 6),
+    (7, 11, "pell", "cinnabar", 6),
     (11, 9, "ostrom", "elmwood", 7),
     (13, 9, "pell", "borealis", 6),
 )
@@ -106,10 +107,10 @@ def closing_time(trading_day: int) -> int:
 
 def _prices(chance: random.Random) -> list[Element]:
     elements = []
-    for company, (first, story) in STORIES.items():
-        for day in range(WEEKS * len(TRADING_DAYS)):
+    for company, (first_day, first_price, story) in STORIES.items():
+        for day in range(first_day, WEEKS * len(TRADING_DAYS)):
             share = story.get(day, 1.0) * (1 + chance.uniform(-0.02, 0.02))
-            price = f'"{first * share:.2f}"^^<{XSD}decimal>'
+            price = f'"{first_price * share:.2f}"^^<{XSD}decimal>'
             triple = (_iri(company), _iri("hasStockPrice"), price)
             elements.append(Element(f"price/{company}/{day}", closing_time(day), (triple,)))
     return elements
@@ -140,9 +141,9 @@ def _acquisitions() -> list[Element]:
 
 
 def _windows() -> list[Element]:
-    """Where the averages begin: shortly before the price of each Monday."""
+    """Where the averages begin: shortly before the price of each Monday with 10 days to go."""
     elements = []
-    for week in range(WEEKS):
+    for week in range(WEEKS - 1):
         point = _iri(f"window{week + 1}")
         triples = (
             (point, _iri("hasCount"), f'"0"^^<{XSD}integer>'),

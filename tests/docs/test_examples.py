@@ -1,0 +1,26 @@
+"""Every example in the documentation is true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from docs import by_oracle
+from docs.page import examples_of
+
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "ep-sparql.md"
+EXAMPLES = examples_of(PAGE)
+
+
+def test_the_page_shows_every_operator():
+    queries = " ".join(query for example in EXAMPLES for query in example.queries)
+    words = "SEQ EQUALS OPTIONALSEQ EQUALSOPTIONAL OPTIONAL UNION MINUS EXISTS FILTER BIND VALUES"
+    words += " getDURATION getSTARTTIME getENDTIME CONSTRUCT ASK DESCRIBE SELECT DISTINCT COUNT"
+    words += " HAVING LIMIT"
+    assert not [word for word in words.split() if word not in queries.replace("(", " ").split()]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
+def test_by_the_definitions(example):
+    assert by_oracle.answer(example) == example.expected()
