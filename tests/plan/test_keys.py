@@ -75,7 +75,7 @@ def test_static_solutions_that_absence_spreads_over_instants_must_have_the_key()
         "SELECT * { GRAPH :places { ?d :in ?y } OPTIONAL { ?c :p ?x . ?c :q ?z } }"
     )
     assert "static solutions without ?c" in reason(
-        "SELECT ?c (COUNT(*) AS ?n) { { ?c :p ?x . ?c :q ?y } UNION { VALUES ?z { 1 } } } GROUP BY ?c"
+        "SELECT ?c { { ?c :p ?x . ?c :q ?y } UNION { VALUES ?z { 1 } } } GROUP BY ?c"
     )
 
 

@@ -66,7 +66,7 @@ def test_streams_read_are_those_of_the_active_graphs():
         ("?s :p ?o FILTER NOT EXISTS { ?s :q ?r }", True, True),
         ("?s :p ?o OPTIONAL { GRAPH :places { ?s :in ?c } }", True, False),
         (
-            "?s :p ?o OPTIONAL { GRAPH :places { ?s :in ?c OPTIONAL { GRAPH :prices { ?s :p 1 } } } }",
+            "?s :p ?o OPTIONAL { GRAPH :places { ?s :in ?c OPTIONAL { GRAPH :prices { ?s :p 1 }}}}",
             True,
             True,
         ),

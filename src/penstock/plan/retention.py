@@ -40,6 +40,7 @@ class Memory:
     operator: str
     keeps: str  # its left side, both sides, …
     bound: Bound
+    kept: Pattern  # the pattern whose solutions it keeps
     absence: bool = False  # kept to know of absence: a filter above cannot bound it
 
     def __str__(self) -> str:
@@ -58,23 +59,27 @@ def memories(
         right = reads_stream(pattern.right, dataset)
         name = type(pattern).__name__
         if isinstance(pattern, Join) and left and right:
-            yield Memory(pattern, name, "both sides", bound)
+            yield Memory(pattern, name, "both sides", bound, pattern)
         elif isinstance(pattern, SeqJoin) and left and right:
-            yield Memory(pattern, name, "its left side", bound)
+            yield Memory(pattern, name, "its left side", bound, pattern.left)
         elif isinstance(pattern, SeqRightJoin) and left:
-            yield Memory(pattern, name, "its optional left side", own, absence=True)
+            yield Memory(pattern, name, "its optional left side", own, pattern.left, absence=True)
         elif isinstance(pattern, LeftJoin) and right:
-            yield Memory(pattern, name, "its optional right side", own, absence=True)
+            yield Memory(pattern, name, "its optional right side", own, pattern.right, absence=True)
         elif isinstance(pattern, Minus) and right:
-            yield Memory(pattern, name, "its right side", None, absence=True)
+            yield Memory(pattern, name, "its right side", None, pattern.right, absence=True)
     elif isinstance(pattern, BGP) and len(pattern.triples) > 1 and dataset.default.reads_stream:
-        yield Memory(pattern, "BGP", f"matches of its {len(pattern.triples)} triples", bound)
+        yield Memory(
+            pattern, "BGP", f"matches of its {len(pattern.triples)} triples", bound, pattern
+        )
     elif isinstance(pattern, PathPattern) and dataset.default.reads_stream:
         if _is_long(pattern):
-            yield Memory(pattern, "Path", f"the steps of `{leaf_text(pattern)}`", bound)
+            yield Memory(pattern, "Path", f"the steps of `{leaf_text(pattern)}`", bound, pattern)
     for inner in exists_patterns(pattern):
         if reads_stream(inner, dataset):
-            yield Memory(pattern, "EXISTS", "the solutions of its pattern", None, absence=True)
+            yield Memory(
+                pattern, "EXISTS", "the solutions of its pattern", None, inner, absence=True
+            )
     inside = dataset.within(pattern.name) if isinstance(pattern, Graph) else dataset
     for child, below in zip(children(pattern), inherit(pattern, bound), strict=True):
         yield from memories(child, below, inside)
@@ -97,4 +102,12 @@ def describe_memory(
 
 def author_name(memory: Memory) -> str:
     """The operator as the author of the query wrote it."""
-    return OPERATOR_NAMES.get(type(memory.node), memory.operator)
+    if memory.operator == "EXISTS":
+        return "EXISTS"
+    if isinstance(memory.node, BGP):
+        return "the group of triples"
+    if isinstance(memory.node, PathPattern):
+        return "the path"
+    if isinstance(memory.node, Join):
+        return "the join of two groups"
+    return OPERATOR_NAMES[type(memory.node)]

@@ -1,0 +1,195 @@
+"""The warnings of `penstock check`: what runs, but probably not as it was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.languages import parse
+from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
+from penstock.plan.findings import query_findings, run_findings
+from plan.texts import PREFIXES, iri
+
+BOUNDED = "FILTER (getDURATION() < 'PT1H'^^xsd:duration)"
+
+
+def findings(text: str, catalog: Catalog | None = None):
+    parsed = parse(PREFIXES + text)
+    return query_findings(parsed, catalog or assumed_catalog([parsed.query]))
+
+
+def only(text: str, code: str, catalog: Catalog | None = None):
+    found = [finding for finding in findings(text, catalog) if finding.code == code]
+    assert len(found) == 1, findings(text, catalog)
+    return found[0]
+
+
+def codes(text: str, catalog: Catalog | None = None) -> list[str]:
+    return [finding.code for finding in findings(text, catalog)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ?c { ?c :p ?x }",
+        f"SELECT ?c {{ {{ ?c :p ?x }} SEQ {{ ?c :p ?y }} FILTER (?y < ?x) {BOUNDED} }}",
+        f"SELECT ?c {{ ?c :p ?x OPTIONAL {{ ?c :q ?y {BOUNDED} }} FILTER (!BOUND(?y)) }}",
+        f"SELECT * {{ {{ :a :p ?x }} SEQ {{ :a :p ?y }} {BOUNDED} }}",  # connected by :a
+        f"SELECT * {{ {{ ?c :p ?x }} SEQ {{ ?d :p ?y }} FILTER (?x = ?y) {BOUNDED} }}",
+        "SELECT ?c (COUNT(*) AS ?n) { ?c :p ?x } GROUP BY ?c HAVING (COUNT(*) > 2) ORDER BY ?n",
+        "SELECT (SUM(?x) AS ?s) (?s / 2 AS ?half) { ?c :p ?x }",
+        "CONSTRUCT { _:b :of ?c } WHERE { ?c :p ?x }",
+        "SELECT * { ?c :p ?x GRAPH :places { ?y :in ?z . ?u :in ?v } }",
+        "SELECT * FROM :prices { ?c :p ?x }",
+    ],
+)
+def test_nothing_to_say(text):
+    catalog = Catalog(
+        (StreamName(), StreamName(iri("prices").value)), (GraphName(iri("places").value),)
+    )
+    assert findings(text, catalog) == ()
+
+
+# --- unbounded state -------------------------------------------------------------------------
+
+
+def test_an_unbounded_sequence_is_named_with_the_filter_that_helps():
+    finding = only("SELECT * { { ?c :p ?x } SEQ { ?c :p ?y } }", "unbounded-state")
+    assert finding.message.startswith("SEQ remembers its left side for ever")
+    assert "getDURATION() <" in finding.hint
+    assert (finding.span.line, finding.span.column) == (3, 14)
+
+
+def test_all_that_one_filter_would_bound_is_one_finding():
+    finding = only("SELECT * { { ?c :p ?x . ?c :q ?z } SEQ { ?c :p ?y } }", "unbounded-state")
+    assert "SEQ remembers its left side and the group of triples" in finding.message
+
+
+def test_a_filter_with_months_does_not_bound_and_the_hint_says_why():
+    text = 'SELECT * { { ?c :p ?x } SEQ { ?c :p ?y } FILTER (getDURATION() < "P1M"^^xsd:duration) }'
+    assert "in days, hours" in only(text, "unbounded-state").hint
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "hint"),
+    [
+        ("?c :p ?x OPTIONAL { ?c :q ?y }", "OPTIONAL", "inside the optional group"),
+        ("{ ?c :q ?y } OPTIONALSEQ { ?c :p ?x }", "OPTIONALSEQ", "inside the optional group"),
+        ("?c :p ?x MINUS { ?c :q ?y }", "MINUS", "!BOUND"),
+        ("?c :p ?x FILTER NOT EXISTS { ?c :q ?y }", "EXISTS", "!BOUND"),
+    ],
+)
+def test_absence_remembers_for_ever_even_under_a_filter(where, name, hint):
+    finding = only(f"SELECT * {{ {where} {BOUNDED} }}", "unbounded-state")
+    assert finding.message.startswith(f"{name} remembers") and hint in finding.hint
+    assert finding.span.length == 2
+
+
+def test_the_place_of_an_absence_is_the_variable_that_only_it_has():
+    text = "SELECT ?c { ?c :p ?x OPTIONAL { ?c :q ?yes } }"
+    assert only(text, "unbounded-state").span.column == text.index("?yes") + 1
+
+
+# --- cartesian products ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        ("{ ?a :p ?x } SEQ { ?b :p ?y }", "the sides of SEQ"),
+        ("{ ?a :p ?x } EQUALS { ?b :p ?y }", "the sides of EQUALS"),
+        ("{ ?a :p ?x } OPTIONALSEQ { ?b :p ?y }", "the sides of OPTIONALSEQ"),
+        ("?a :p ?x OPTIONAL { ?b :p ?y }", "the sides of OPTIONAL"),
+        ("{ SELECT * { ?a :p ?x } } { SELECT * { ?b :p ?y } }", "two groups"),
+        ("?a :p ?x . ?b :p ?y", "`?b <http://example.org/p> ?y` and the triples before it"),
+    ],
+)
+def test_sides_without_a_shared_variable(where, what):
+    finding = only(f"SELECT * {{ {where} {BOUNDED} }}", "cartesian-sequence")
+    assert finding.message.startswith(f"{what} share no variable (here ?a and ?x, there ?b and ?y)")
+    assert finding.span.column == f"SELECT * {{ {where}".index("?b") + 1
+
+
+def test_a_filter_on_each_side_alone_relates_nothing():
+    text = f"SELECT * {{ {{ ?a :p ?x }} SEQ {{ ?b :p ?y }} FILTER (?x > 1 && ?y > 1) {BOUNDED} }}"
+    assert codes(text) == ["cartesian-sequence"]
+
+
+def test_minus_without_a_shared_variable_has_no_effect():
+    finding = only("SELECT * { ?a :p ?x MINUS { ?b :p ?y } }", "no-effect")
+    assert "NOT EXISTS" in finding.hint
+
+
+# --- variables that nothing binds ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("SELECT ?compny { ?company :p ?x }", "SELECT"),
+        ("SELECT ?company { ?company :p ?x FILTER (?compny > 1) }", "FILTER"),
+        ("SELECT ?company { ?company :p ?x FILTER (!BOUND(?compny)) }", "FILTER"),
+        ("SELECT ?company { ?company :p ?x BIND (STR(?compny) AS ?y) }", "BIND or SELECT"),
+        ("SELECT ?company { ?company :p ?x } ORDER BY ?compny", "ORDER BY"),
+        ("SELECT (COUNT(?compny) AS ?n) { ?company :p ?x }", "GROUP BY or an aggregate"),
+        ("CONSTRUCT { ?compny :q 1 } WHERE { ?company :p ?x }", "the CONSTRUCT template"),
+        ("DESCRIBE ?compny { ?company :p ?x }", "DESCRIBE"),
+        (
+            "SELECT * { ?company :p ?x FILTER EXISTS { ?company :q ?y FILTER (?y > ?compny) } }",
+            "FILTER",
+        ),
+    ],
+)
+def test_a_misspelt_variable_is_never_bound(text, where):
+    finding = only(text, "never-bound")
+    assert finding.message == f"?compny in {where} is never bound there"
+    assert finding.hint == "did you mean ?company?"
+    assert finding.span.column == text.index("?compny") + 1
+
+
+def test_a_variable_of_another_group_is_not_seen_by_a_filter():
+    finding = only("SELECT * { ?a :p ?x { ?a :q ?y FILTER (?x < ?y) } }", "never-bound")
+    assert finding.message.startswith("?x in FILTER") and "only its own group" in finding.hint
+
+
+def test_exists_and_optional_filters_see_the_outer_variables():
+    assert "never-bound" not in codes(
+        "SELECT * { ?a :p ?x OPTIONAL { ?a :q ?y FILTER (?x < ?y) } "
+        "FILTER NOT EXISTS { ?a :r ?z FILTER (?x < ?z) } }"
+    )
+
+
+# --- names that nothing is known under -------------------------------------------------------
+
+
+def test_from_and_graph_that_name_nothing():
+    catalog = Catalog((StreamName(iri("prices").value),))
+    wrong = only("SELECT * FROM :price { ?a :p ?x }", "unknown-source", catalog)
+    assert wrong.hint == "did you mean <http://example.org/prices>?"
+    assert "GRAPH" in only("SELECT * { GRAPH :g { ?a :p ?x } }", "unknown-source", catalog).message
+    unlisted = "SELECT * FROM :prices { GRAPH :prices { ?a :p ?x } }"
+    assert "FROM NAMED" in only(unlisted, "unknown-source", catalog).hint
+
+
+def test_an_unknown_function_with_the_nearest_one():
+    finding = only("SELECT * { ?a :p ?x FILTER (xsd:intger(?x) > 1) }", "unknown-function")
+    assert finding.hint == "did you mean <http://www.w3.org/2001/XMLSchema#integer>?"
+    assert "unknown-function" not in codes(
+        "SELECT * { ?a :p ?x FILTER (xsd:integer(?x) IN (1, STRLEN(?x)) || getENDTIME() < NOW()) }"
+    )
+
+
+# --- what nobody reads -----------------------------------------------------------------------
+
+
+def test_streams_and_graphs_that_nobody_reads():
+    catalog = Catalog(
+        (StreamName(), StreamName(iri("prices").value)), (GraphName(iri("places").value),)
+    )
+    everything = parse(PREFIXES + "SELECT * { ?a :p ?x }")
+    prices = parse(PREFIXES + "SELECT * FROM :prices { ?a :p ?x }")
+    places = parse(PREFIXES + "SELECT * { GRAPH :places { ?a :p ?x } }")
+    assert [f.code for f in run_findings([prices], catalog)] == ["unread-stream", "unread-graph"]
+    (graph,) = run_findings([everything], catalog)
+    assert graph.code == "unread-graph" and "<http://example.org/places>" in graph.message
+    assert run_findings([everything, places], catalog) == ()
+    assert len(run_findings([places], catalog)) == 2
