@@ -9,9 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import numpy as np
 from pyoxigraph import NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple, parse
 
 from conformance.results import Answer, Graph, Solutions
+from oracle.model import StaticGraph, TimedDataset, stream_of
+from oracle.queries import ANSWER, OBJECT, PREDICATE, SUBJECT, evaluate_query
+from penstock.algebra.nodes import Ask, Select
+from penstock.columns.ids import parse_term
+from penstock.columns.terms import TermTable
+from penstock.decode.occurrences import Occurrences
+from penstock.engine.program import Program
+from penstock.knowledge.graphs import graph_of
+from penstock.languages import parse as parse_query
+from penstock.plan.catalog import Catalog, GraphName, StreamName
+from penstock.plan.planning import make_plan
 from penstock.terms import BlankNode, Literal
 from penstock.timeline import parse_instant
 
@@ -22,14 +34,13 @@ Answering = Callable[[str, "Path | None", "dict[str, Path]", str], Answer]
 
 def read_triples(path: Path, base: str) -> list[Triple]:
     """The triples of a file; its blank nodes are told apart from those of other files."""
-    iri = base.rpartition("/")[0] + "/" + path.name
 
     def own(term):
         return BlankNode(f"{path.stem}-{term.value}") if isinstance(term, BlankNode) else term
 
     return [
         Triple(own(quad.subject), quad.predicate, own(quad.object))
-        for quad in parse(path=path, base_iri=iri)
+        for quad in parse(path=path, base_iri=_beside(base, path))
     ]
 
 
@@ -55,8 +66,6 @@ def answer_of_pyoxigraph(text: str, data: Path | None, named: dict[str, Path], b
 
 def answer_of_oracle(text: str, data: Path | None, named: dict[str, Path], base: str) -> Answer:
     """The definitions, executed literally."""
-    from oracle.model import StaticGraph, TimedDataset, stream_of
-    from oracle.queries import ANSWER, OBJECT, PREDICATE, SUBJECT, evaluate_query
     from penstock.algebra.nodes import Ask, Select
     from penstock.languages import parse as parse_query
 
@@ -68,7 +77,7 @@ def answer_of_oracle(text: str, data: Path | None, named: dict[str, Path], base:
         for iri, path in named.items()
     }
     if data is not None and query.dataset is not None:
-        graphs[NamedNode(base.rpartition("/")[0] + "/" + data.name)] = (stream,)
+        graphs[NamedNode(_beside(base, data))] = (stream,)
     answers = evaluate_query(query, TimedDataset((stream,), graphs), now=INSTANT, base=base)
     if isinstance(query, Ask):
         (row,) = answers.rows
@@ -84,6 +93,57 @@ def answer_of_oracle(text: str, data: Path | None, named: dict[str, Path], base:
     )
 
 
+def answer_of_engine(text: str, data: Path | None, named: dict[str, Path], base: str) -> Answer:
+    """The engine's kernels, fed with one batch that has the one element."""
+    query = parse_query(text, base=base)
+    name = None if query.query.dataset is None or data is None else _beside(base, data)
+    catalog = Catalog((StreamName(name),), tuple(map(GraphName, named)))
+    # a rule would read its own results; SPARQL's CONSTRUCT does not
+    plan = make_plan([query], catalog, ["test"], feeds=False)
+    graphs = [graph_of(read_triples(path, base), iri) for iri, path in named.items()]
+    program = Program(plan, graphs, now=INSTANT)
+    shard = program.open(0)
+    payloads = [payload for _, payload in program.route(0, _one_element(data, base))]
+    rows: list[dict] = []
+    for place, table in shard.answers(payloads, INSTANT, ended=True):
+        assert place == 0, f"the element came late: {table}"
+        rows += table.to_pylist()
+    times = {(row.pop("start"), row.pop("end")) for row in rows}
+    assert times <= {(None, None), (INSTANT, INSTANT)}
+    found = [
+        {name: parse_term(text.encode()) for name, text in row.items() if text is not None}
+        for row in rows
+    ]
+    columns = program.columns(0)
+    if isinstance(query.query, Ask):
+        (row,) = found
+        return row[columns[0]] == Literal(True)
+    if isinstance(query.query, Select):
+        return Solutions(tuple(columns), found)
+    return Graph(frozenset(Triple(*(row[column] for column in columns)) for row in found))
+
+
+def _one_element(data: Path | None, base: str) -> Occurrences:
+    """All triples of a file as one element at one instant, as the decoder would give them."""
+    table = TermTable()
+    triples = set() if data is None else set(read_triples(data, base))
+    rows = [tuple(table.add(term) for term in _parts(triple)) for triple in triples]
+    times = np.full(len(rows), INSTANT, np.int64)
+    return Occurrences(
+        *np.array(rows, np.int64).reshape(-1, 3).T.copy(),
+        times,
+        times,
+        instants=np.array([INSTANT], np.int64),
+        terms=table.chunk(),
+        elements=1,
+    )
+
+
+def _beside(base: str, path: Path) -> str:
+    """The IRI of a file that lies beside the query."""
+    return base.rpartition("/")[0] + "/" + path.name
+
+
 def _parts(triple: Triple) -> tuple:
     return triple.subject, triple.predicate, triple.object
 
@@ -95,4 +155,5 @@ def _bound(pairs: Iterable[tuple]) -> dict:
 SUBJECTS: dict[str, Answering] = {
     "reference": answer_of_pyoxigraph,
     "oracle": answer_of_oracle,
+    "engine": answer_of_engine,
 }
