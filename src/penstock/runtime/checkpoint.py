@@ -1,8 +1,8 @@
 """The checkpoint directory: what it holds, and whose it is.
 
-    checkpoint.json   the fingerprint of the queries, shards, streams and lateness
-    source/           logs of segments, spooled standard input, the job for the workers
-    spark/            Spark's own: offsets, commits, state
+- `checkpoint.json`: the fingerprint of the queries, shards, streams and lateness
+- `source/`: logs of segments, spooled standard input, the job for the workers
+- `spark/`: Spark's own offsets, commits and state
 """
 
 from __future__ import annotations

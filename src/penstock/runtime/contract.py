@@ -9,19 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-from penstock.decode.occurrences import Occurrences
-from penstock.sources.splits import Split
-from penstock.sources.streams import StreamSpec
-
-# Results carry the index of their query, or one of these.
-LATE = -1
-"""Elements that came after the watermark had passed their end."""
-REJECTS = -2
-"""Input that could not be decoded: Arrow IPC with columns source, line, reason, text."""
+    from penstock.decode.occurrences import Occurrences
+    from penstock.sources.splits import Split
+    from penstock.sources.streams import StreamSpec
 
 
 class Shard(Protocol):

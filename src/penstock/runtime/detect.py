@@ -20,17 +20,10 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from penstock.runtime.contract import REJECTS
 from penstock.runtime.failures import carried
-from penstock.runtime.intake import CONTROL, PAYLOAD, REJECTED
 from penstock.runtime.job import JobReference
-from penstock.runtime.shards import KEEPER
+from penstock.runtime.rows import CONTROL, PAYLOAD, REJECTED, REJECTS, STATISTICS
 from penstock.runtime.watermark import Clock
-
-STATISTICS = -3
-"""The query index of a row that tells what the batch took in (JSON)."""
-
-OUTPUT = "query int, shard int, place int, payload binary"
 
 _CHUNK_KEY = StructType([StructField("key", StringType())])
 _CHUNK = StructType([StructField("data", BinaryType())])
@@ -65,6 +58,9 @@ class Detector(StatefulProcessor):
                 yield key, bytes(data)
 
     def _step(self, key: int, rows: list[Row]) -> Iterator[Row]:
+        # Here, because the driver also makes a Detector, only to ask for its state's schema.
+        from penstock.runtime.shards import KEEPER
+
         job = self.job.load()
         shard = job.keys.index(key)
         rows.sort(key=lambda row: (row.place, row.stream))

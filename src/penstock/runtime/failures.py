@@ -16,6 +16,7 @@ from penstock import errors
 from penstock.errors import PenstockError
 
 _MARK = re.compile(r"penstock-error:([A-Za-z0-9+/=]+):")
+_RAISED = re.compile(r"^\s*([A-Za-z_][\w.]*(?:Error|Exception|Failure|Interrupt)\b.*)$", re.M)
 
 
 class WorkerFailure(RuntimeError):
@@ -50,7 +51,7 @@ def recovered(text: str) -> PenstockError | None:
 
 def reason_of(text: str) -> str:
     """The last line of a Python or Java trace that says what happened, for other failures."""
-    python = re.findall(r"^\s*([A-Za-z_][\w.]*(?:Error|Exception|Failure|Interrupt)\b.*)$", text, re.M)
+    python = _RAISED.findall(text)
     if python:
         return python[-1].strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -7,26 +7,16 @@ payload. Every shard gets a row from every split, if only to learn how far time 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
-from pyspark.sql.types import StructType
 
 from penstock.decode.occurrences import Reject
 from penstock.runtime.contract import SplitDecoder
-from penstock.runtime.failures import carried
-from penstock.runtime.job import Job, JobReference
-from penstock.sources.files import FileSource, FileSourceOptions, FileStreamReader, TaskPartition
+from penstock.runtime.job import Job
+from penstock.runtime.rows import CONTROL, PAYLOAD, REJECTED
 from penstock.sources.splits import Control, Split
 from penstock.timeline import NEVER
 
-# What a row of the exchange is.
-PAYLOAD, CONTROL, REJECTED = 0, 1, 2
-
-SCHEMA = (
-    "shard int, kind int, place int, stream int, latest long, elements long,"
-    " occurrences long, bytes long, payload binary"
-)
 ARROW_SCHEMA = pa.schema(
     [
         ("shard", pa.int32()),
@@ -73,9 +63,7 @@ def _decoder_for(job: Job, stream: int) -> SplitDecoder:
     if key not in _decoders:
         for stale in [each for each in _decoders if each[0] != job.run]:
             del _decoders[stale]
-        _decoders[key] = job.decoder(
-            job.streams[stream], job.program.keep_predicates, job.strict
-        )
+        _decoders[key] = job.decoder(job.streams[stream], job.program.keep_predicates, job.strict)
     return _decoders[key]
 
 
@@ -118,49 +106,3 @@ def announce(job: Job, control: Control) -> pa.RecordBatch:
     """Tell every shard how far the streams are."""
     said = json.dumps({"behind": control.behind, "ended": control.ended}).encode()
     return _batch([(key, CONTROL, -1, -1, NEVER, 0, 0, 0, said) for key in job.keys])
-
-
-class ElementReader(FileStreamReader):
-    """Plans like `FileStreamReader`, and decodes in the tasks."""
-
-    def __init__(self, options: FileSourceOptions, job: JobReference) -> None:
-        super().__init__(options)
-        self.job = job
-
-    def initialOffset(self) -> dict:
-        with carried():
-            return super().initialOffset()
-
-    def latestOffset(self, start, limit) -> dict:
-        with carried():
-            return super().latestOffset(start, limit)
-
-    def partitions(self, start: dict, end: dict) -> list[TaskPartition]:
-        with carried():
-            return super().partitions(start, end)
-
-    def read(self, partition: TaskPartition) -> Iterator[pa.RecordBatch]:
-        with carried():
-            job = self.job.load()
-            if partition.task.control is not None:
-                yield announce(job, partition.task.control)
-            for split in partition.task.splits:
-                yield take_in(job, split)
-
-
-class ElementSource(FileSource):
-    """The data source of a run: `plan` as in `FileSource`, and where the job is."""
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        super().__init__(options)
-
-    @classmethod
-    def name(cls) -> str:
-        return "penstock"
-
-    def schema(self) -> str:
-        return SCHEMA
-
-    def streamReader(self, schema: StructType) -> ElementReader:
-        reference = JobReference(self.options["run"], self.options["job"])
-        return ElementReader(FileSourceOptions.from_json(self.options["plan"]), reference)

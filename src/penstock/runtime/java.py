@@ -92,9 +92,7 @@ def default_cache(environment: Mapping[str, str] = os.environ) -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "penstock"
 
 
-def find_java(
-    environment: Mapping[str, str] = os.environ, cache: Path | None = None
-) -> Path:
+def find_java(environment: Mapping[str, str] = os.environ, cache: Path | None = None) -> Path:
     """The `JAVA_HOME` to run Spark with; a UsageError says what to do if there is none."""
     home, refused = installed_java(environment)
     if home is None:

@@ -21,17 +21,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError, UsageError
 from penstock.runtime.checkpoint import Checkpoint, open_checkpoint
-from penstock.runtime.contract import (
-    LATE,
-    DecoderFactory,
-    Program,
-    RunStatistics,
-)
-from penstock.runtime.detect import OUTPUT, STATISTICS, Detector
+from penstock.runtime.contract import DecoderFactory, Program, RunStatistics
+from penstock.runtime.detect import Detector
 from penstock.runtime.failures import reason_of, recovered
-from penstock.runtime.intake import ElementSource
 from penstock.runtime.job import Job, publish
+from penstock.runtime.rows import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
 from penstock.runtime.session import start_session
+from penstock.runtime.source import ElementSource
 from penstock.sources.files import FileSourceOptions
 from penstock.sources.splits import MEGABYTE
 from penstock.sources.spool import Spool
@@ -176,7 +172,7 @@ class _Run:
         )
         answers = elements.groupBy("shard").transformWithState(
             statefulProcessor=Detector(reference),
-            outputStructType=OUTPUT,
+            outputStructType=OUT_OF_SHARDS,
             outputMode="Append",
             timeMode="None",
         )
@@ -196,9 +192,7 @@ class _Run:
         try:
             table = frame.toArrow()
             order = table.select(["shard", "place"]).to_pydict()
-            rows = sorted(
-                zip(order["shard"], order["place"], range(table.num_rows), strict=True)
-            )
+            rows = sorted(zip(order["shard"], order["place"], range(table.num_rows), strict=True))
             queries = table.column("query").to_pylist()
             payloads = table.column("payload").to_pylist()
             results: Results = []
@@ -267,4 +261,4 @@ class _Run:
         )
 
 
-__all__ = ["LATE", "OnBatch", "OnProgress", "Results", "RunOptions", "run"]
+__all__ = ["LATE", "REJECTS", "OnBatch", "OnProgress", "Results", "RunOptions", "run"]

@@ -46,6 +46,7 @@ SETTINGS = {
     "spark.sql.streaming.stopTimeout": "20s",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are payloads of megabytes
     "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "penstock.runtime.daemon",
     "spark.driver.maxResultSize": "0",
     "spark.shuffle.compress": "false",  # payloads are compact columns, and stay on the machine
     "spark.shuffle.sort.bypassMergeThreshold": "200",

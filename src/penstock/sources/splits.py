@@ -74,7 +74,7 @@ class SplitPlanner:
         self.batch_bytes = batch_bytes
         self.parallelism = parallelism
         self.logs = [
-            SegmentLog(spec, directory / f"segments-{i}.jsonl", directory / f"stdin-{i}")
+            SegmentLog(spec, directory / f"segments-{i}.log", directory / f"stdin-{i}")
             for i, spec in enumerate(streams)
         ]
         self._live = follow or any(spec.from_standard_input for spec in streams)
@@ -92,7 +92,7 @@ class SplitPlanner:
                 raise InputError(
                     "this checkpoint's streams were read to their end and answered as ended,"
                     " so nothing can be added to them",
-                    hint="begin with a new checkpoint directory, and use --follow to add data later",
+                    hint="begin a new checkpoint directory; use --follow to add data later",
                 )
             return start
         total = sum(rest)
@@ -161,6 +161,4 @@ class SplitPlanner:
                 filled += stop - at
                 at = stop
         control = Control(tuple(end["behind"]), bool(end["ended"]))
-        return [
-            Task(tuple(splits), control if i == 0 else None) for i, splits in enumerate(tasks)
-        ]
+        return [Task(tuple(splits), control if i == 0 else None) for i, splits in enumerate(tasks)]

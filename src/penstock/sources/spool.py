@@ -17,7 +17,13 @@ from penstock.sources.streams import OF_LINES, StreamSpec
 _CHUNK = 1 << 20
 FILE_BYTES = 64 << 20
 
-_SUFFIX = {"nquads": ".nq", "jsonld": ".jsonl", "trig": ".trig", "csv": ".csv", "parquet": ".parquet"}
+_SUFFIX = {
+    "nquads": ".nq",
+    "jsonld": ".jsonl",
+    "trig": ".trig",
+    "csv": ".csv",
+    "parquet": ".parquet",
+}
 
 
 class Spool(threading.Thread):

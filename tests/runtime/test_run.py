@@ -1,0 +1,219 @@
+"""A program on Spark: exact answers, side outputs, checkpoints, errors, and live input."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import pyarrow as pa
+import pytest
+from tests.runtime.toy import ToyProgram, expected_answers, rows_of, toy_decoder
+
+from penstock.errors import InputError, UsageError
+from penstock.runtime.rows import LATE, REJECTS
+from penstock.runtime.run import RunOptions, run
+from penstock.sources.streams import StreamSpec
+from penstock.timeline import FOREVER
+
+
+class Collected:
+    """Results by batch; a repeated batch replaces itself, as in the file sinks."""
+
+    def __init__(self) -> None:
+        self.batches: dict[int, list[tuple[int, bytes]]] = {}
+
+    def __call__(self, batch: int, results: list[tuple[int, bytes]]) -> None:
+        self.batches[batch] = results
+
+    def rows(self, query: int, width: int) -> list[tuple[int, ...]]:
+        return sorted(
+            row
+            for results in self.batches.values()
+            for index, payload in results
+            if index == query
+            for row in rows_of(payload, width)
+        )
+
+    def answers(self) -> list[tuple[int, ...]]:
+        return self.rows(0, 3)
+
+
+def some_events(count: int, seed: int = 1, keys: int = 11) -> list[tuple[int, int]]:
+    draw = random.Random(seed)
+    return [(draw.randrange(keys), t * 10 + draw.randrange(10)) for t in range(count)]
+
+
+def write_events(path, events, mode="w") -> None:
+    with open(path, mode) as out:
+        out.writelines(f"{key} {end}\n" for key, end in events)
+
+
+def go(program, paths, collected, **more):
+    streams = [StreamSpec(None, (str(path),)) for path in paths]
+    options = RunOptions(
+        batch_bytes=more.pop("batch_bytes", 4000), strict=more.pop("strict", False)
+    )
+    return run(program, streams, decoder=toy_decoder, on_batch=collected, options=options, **more)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 5])
+def test_answers_are_exact_and_the_end_flushes_what_is_pending(spark, tmp_path, shards):
+    events = some_events(1500)
+    write_events(tmp_path / "a.nq", events)
+    collected = Collected()
+    statistics = go(ToyProgram(shards), [tmp_path / "a.nq"], collected)
+    assert collected.answers() == expected_answers(events)
+    assert statistics.elements == len(events)
+    assert statistics.batches == len(collected.batches) >= 3
+    assert statistics.watermark == FOREVER
+    assert statistics.ended
+
+
+def test_disorder_within_the_lateness_changes_nothing_and_beyond_it_is_told(spark, tmp_path):
+    events = some_events(1500)
+    shuffled = sorted(events, key=lambda event: event[1] + random.Random(event[1]).randrange(300))
+    write_events(tmp_path / "a.nq", shuffled)
+    collected = Collected()
+    go(ToyProgram(2), [tmp_path / "a.nq"], collected, lateness=300)
+    assert collected.answers() == expected_answers(events)
+    assert collected.rows(LATE, 2) == []
+
+    write_events(tmp_path / "a.nq", [*events, (3, 5)])
+    collected = Collected()
+    go(ToyProgram(2), [tmp_path / "a.nq"], collected)
+    assert collected.rows(LATE, 2) == [(3, 5)]
+    assert collected.answers() == expected_answers(events)
+
+
+def test_a_slow_stream_does_not_become_late(spark, tmp_path):
+    early, late = some_events(2000, seed=2), some_events(200, seed=3)
+    write_events(tmp_path / "long.nq", early)
+    write_events(tmp_path / "short.nq", late)
+    collected = Collected()
+    go(ToyProgram(2), [tmp_path / "long.nq", tmp_path / "short.nq"], collected)
+    assert collected.rows(LATE, 2) == []
+    assert collected.answers() == expected_answers(early + late)
+
+
+def test_times_before_1970_are_times_like_others(spark, tmp_path):
+    events = [(key, end - 10**15) for key, end in some_events(300)]
+    write_events(tmp_path / "a.nq", events)
+    collected = Collected()
+    go(ToyProgram(2), [tmp_path / "a.nq"], collected, batch_bytes=1000)
+    assert collected.answers() == expected_answers(events)
+    assert collected.rows(LATE, 2) == []
+
+
+def test_an_empty_stream_ends_without_answers(spark, tmp_path):
+    (tmp_path / "a.nq").write_text("")
+    collected = Collected()
+    statistics = go(ToyProgram(2), [tmp_path / "a.nq"], collected)
+    assert (collected.answers(), statistics.elements, statistics.ended) == ([], 0, True)
+
+
+def test_broken_input_goes_to_the_side_output_and_strict_stops(spark, tmp_path):
+    write_events(tmp_path / "a.nq", some_events(10))
+    with open(tmp_path / "a.nq", "a") as out:
+        out.write("broken\n")
+    write_events(tmp_path / "a.nq", [(1, 1000)], mode="a")
+    collected = Collected()
+    statistics = go(ToyProgram(2), [tmp_path / "a.nq"], collected)
+    [rejects] = [
+        pa.ipc.open_stream(payload).read_all().to_pylist()
+        for results in collected.batches.values()
+        for index, payload in results
+        if index == REJECTS
+    ]
+    assert [(reject["line"], reject["text"]) for reject in rejects] == [(11, "broken")]
+    assert (statistics.rejects, len(collected.answers())) == (1, 11)
+    with pytest.raises(InputError, match="'broken' is broken") as caught:
+        go(ToyProgram(2), [tmp_path / "a.nq"], Collected(), strict=True)
+    assert caught.value.hint == "mend it"
+
+
+def test_an_error_of_the_engine_arrives_as_itself(spark, tmp_path):
+    write_events(tmp_path / "a.nq", [(1, 1), (99, 2)])
+    with pytest.raises(InputError, match="^the key is forbidden") as caught:
+        go(ToyProgram(2, fail_on=99), [tmp_path / "a.nq"], Collected())
+    assert caught.value.hint == "choose another one"
+
+
+def test_an_error_of_the_sink_arrives_as_itself(spark, tmp_path):
+    write_events(tmp_path / "a.nq", [(1, 1)])
+
+    def full(batch, results):
+        raise UsageError("the disk is full")
+
+    with pytest.raises(UsageError, match="^the disk is full$"):
+        go(ToyProgram(2), [tmp_path / "a.nq"], full)
+
+
+def test_a_missing_file_is_refused_before_anything_starts(tmp_path):
+    with pytest.raises(UsageError, match="no file or directory"):
+        go(ToyProgram(2), [tmp_path / "nothing.nq"], Collected())
+
+
+def test_a_run_that_fails_goes_on_from_its_checkpoint(spark, tmp_path):
+    events = some_events(1500)
+    write_events(tmp_path / "a.nq", events)
+    checkpoint = tmp_path / "checkpoint"
+    collected = Collected()
+
+    def breaks(batch, results):
+        if batch == 2:
+            raise UsageError("out of order")
+        collected(batch, results)
+
+    with pytest.raises(UsageError):
+        go(ToyProgram(2), [tmp_path / "a.nq"], breaks, checkpoint=checkpoint)
+    assert set(collected.batches) == {0, 1}
+    before = dict(collected.batches)
+    go(ToyProgram(2), [tmp_path / "a.nq"], collected, checkpoint=checkpoint)
+    assert collected.answers() == expected_answers(events)
+    assert {batch: collected.batches[batch] for batch in before} == before
+
+    again = Collected()
+    go(ToyProgram(2), [tmp_path / "a.nq"], again, checkpoint=checkpoint)
+    assert again.batches == {}
+
+
+def test_a_checkpoint_of_another_query_is_refused(spark, tmp_path):
+    write_events(tmp_path / "a.nq", [(1, 1)])
+    checkpoint = tmp_path / "checkpoint"
+    go(ToyProgram(2), [tmp_path / "a.nq"], Collected(), checkpoint=checkpoint)
+    with pytest.raises(InputError, match="belongs to other queries"):
+        go(ToyProgram(2, "other"), [tmp_path / "a.nq"], Collected(), checkpoint=checkpoint)
+    with pytest.raises(InputError, match="another number of shards: 2 there, 3 now"):
+        go(ToyProgram(3), [tmp_path / "a.nq"], Collected(), checkpoint=checkpoint)
+    write_events(tmp_path / "a.nq", [(1, 2)], mode="a")
+    with pytest.raises(InputError, match="read to their end"):
+        go(ToyProgram(2), [tmp_path / "a.nq"], Collected(), checkpoint=checkpoint)
+
+
+def test_follow_answers_while_files_grow_and_new_ones_come(spark, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    events = some_events(300)
+    write_events(data / "a.nq", events[:100])
+    stop = threading.Event()
+    collected = Collected()
+    fed = [100]
+
+    def feed(batch, results):
+        collected(batch, results)
+        if fed[0] == 100:
+            fed[0] = 200
+            write_events(data / "a.nq", events[100:200], mode="a")
+        elif fed[0] == 200:
+            fed[0] = 300
+            write_events(data / "b.nq", events[200:])
+
+    def enough(statistics):
+        if statistics.elements == 300:
+            stop.set()
+
+    statistics = go(ToyProgram(2), [data], feed, follow=True, stop=stop, on_progress=enough)
+    # Everything before the watermark is answered; the last instant may still get company.
+    last = max(end for _, end in events)
+    assert collected.answers() == expected_answers(e for e in events if e[1] < last)
+    assert not statistics.ended

@@ -1,0 +1,140 @@
+"""Planning batches: every line is read exactly once, whatever the sizes of batches and splits."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from penstock.errors import InputError
+from penstock.sources import splits as module
+from penstock.sources.reading import read_split
+from penstock.sources.spool import Spool
+from penstock.sources.splits import SplitPlanner
+from penstock.sources.streams import StreamSpec
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(module, "SMALLEST_TASK", 1)
+    monkeypatch.setattr(module, "LARGEST_SPLIT", 37)
+    monkeypatch.setattr(module, "LOOK_AGAIN", 0.0)
+
+
+def planner(tmp_path, *paths, follow=False, batch_bytes=50, parallelism=3) -> SplitPlanner:
+    specs = [StreamSpec(None, (str(path),)) for path in paths]
+    return SplitPlanner(
+        specs, tmp_path / "log", follow=follow, batch_bytes=batch_bytes, parallelism=parallelism
+    )
+
+
+def all_batches(plan: SplitPlanner, offset=None):
+    """Play Spark: offsets go through JSON, a batch is planned from two of them."""
+    offset = offset or plan.initial()
+    while True:
+        latest = json.loads(json.dumps(plan.latest(offset)))
+        if latest == offset:
+            return
+        yield latest, plan.tasks(offset, latest)
+        offset = latest
+
+
+def content(tasks, stream=0) -> bytes:
+    ordered = sorted((s for t in tasks for s in t.splits), key=lambda s: s.order)
+    return b"".join(read_split(s) for s in ordered if s.stream == stream)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_lines_come_once_and_in_order_for_any_sizes(tmp_path, small_pieces, seed):
+    draw = random.Random(seed)
+    lines = [f"{i} {'x' * draw.randrange(60)}\n" for i in range(120)]
+    (tmp_path / "a.nq").write_text("".join(lines))
+    plan = planner(
+        tmp_path,
+        tmp_path / "a.nq",
+        batch_bytes=draw.randrange(1, 900),
+        parallelism=draw.randrange(1, 5),
+    )
+    batches = list(all_batches(plan))
+    assert b"".join(content(tasks) for _, tasks in batches) == "".join(lines).encode()
+    assert [offset["ended"] for offset, _ in batches] == [False] * (len(batches) - 1) + [True]
+    assert all(t.control is not None for _, tasks in batches for t in tasks[:1])
+    assert sum(t.control is not None for _, tasks in batches for t in tasks) == len(batches)
+
+
+def test_work_is_shared_evenly_between_tasks(tmp_path, small_pieces):
+    (tmp_path / "a.nq").write_text("123456789\n" * 100)
+    plan = planner(tmp_path, tmp_path / "a.nq", batch_bytes=1000, parallelism=2)
+    [(_, tasks)] = all_batches(plan)
+    assert [len(content([task])) for task in tasks] == pytest.approx([500, 500], abs=20)
+
+
+def test_streams_of_different_length_reach_their_ends_together(tmp_path, small_pieces):
+    (tmp_path / "long.nq").write_text("123456789\n" * 90)
+    (tmp_path / "short.nq").write_text("123456789\n" * 10)
+    plan = planner(tmp_path, tmp_path / "long.nq", tmp_path / "short.nq", batch_bytes=100)
+    batches = list(all_batches(plan))
+    assert len(batches) == pytest.approx(10, abs=1)
+    assert all(len(content(tasks, 1)) <= 20 for _, tasks in batches)
+    assert batches[0][0]["behind"] == [0, 1]
+    assert batches[-1][0]["behind"] == []
+    assert b"".join(content(tasks, 1) for _, tasks in batches) == b"123456789\n" * 10
+
+
+def test_an_empty_stream_still_has_one_batch_that_ends_it(tmp_path):
+    (tmp_path / "a.nq").write_text("")
+    [(offset, tasks)] = all_batches(planner(tmp_path, tmp_path / "a.nq"))
+    assert offset["ended"]
+    assert [task.splits for task in tasks] == [()]
+    assert tasks[0].control.ended
+
+
+def test_follow_waits_for_more_and_never_ends(tmp_path, small_pieces):
+    file = tmp_path / "a.nq"
+    file.write_text("one\ntw")
+    plan = planner(tmp_path, file, follow=True)
+    [(offset, tasks)] = all_batches(plan)
+    assert (content(tasks), offset["ended"]) == (b"one\n", False)
+    with open(file, "a") as out:
+        out.write("o\n")
+    [(offset, tasks)] = all_batches(plan, offset)
+    assert (content(tasks), offset["ended"]) == (b"two\n", False)
+
+
+def test_replanning_after_a_restart_gives_the_same_splits(tmp_path, small_pieces):
+    (tmp_path / "a.nq").write_text("".join(f"{i}\n" for i in range(100)))
+    first = planner(tmp_path, tmp_path / "a.nq")
+    batches = list(all_batches(first))
+    again = planner(tmp_path, tmp_path / "a.nq", batch_bytes=7)
+    start = first.initial()
+    for end, tasks in batches:
+        assert again.tasks(start, end) == tasks
+        start = end
+
+
+def test_what_has_ended_cannot_go_on(tmp_path):
+    file = tmp_path / "a.nq"
+    file.write_text("one\n")
+    [(offset, _)] = all_batches(planner(tmp_path, file))
+    assert planner(tmp_path, file).latest(offset) == offset
+    file.write_text("one\ntwo\n")
+    with pytest.raises(InputError, match="read to their end"):
+        planner(tmp_path, file).latest(offset)
+
+
+def test_standard_input_is_followed_until_it_ends(tmp_path, small_pieces):
+    import os
+
+    reading, writing = os.pipe()
+    spec = StreamSpec(None, ("-",))
+    plan = SplitPlanner([spec], tmp_path / "log", follow=False, batch_bytes=99, parallelism=1)
+    spool = Spool(spec, tmp_path / "log" / "stdin-0", reading)
+    assert list(all_batches(plan)) == []
+    os.write(writing, b"one\ntwo\nthr")
+    os.write(writing, b"ee")
+    os.close(writing)
+    spool.run()
+    batches = list(all_batches(plan))
+    assert b"".join(content(tasks) for _, tasks in batches) == b"one\ntwo\nthree\n"
+    assert batches[-1][0]["ended"]
