@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import NamedNode, RdfFormat, Store
 
+from penstock.algebra.printing import to_sexpr
 from penstock.errors import QueryError
 from penstock.languages import LANGUAGES, parse
 from penstock.terms import RDF, Vocabulary
@@ -98,3 +99,13 @@ def test_all_queries_of_the_evaluation_tests_parse(folder, language):
 def test_a_sparql_query_means_the_same_in_ep_sparql(folder):
     for path in query_files(folder, MF.QueryEvaluationTest):
         assert parse_file(path, "sparql").query == parse_file(path, "ep-sparql").query
+
+
+@needs_suite
+def test_different_queries_print_differently():
+    texts: dict[str, object] = {}
+    for folder in EVALUATION_FOLDERS:
+        for path in query_files(folder, MF.QueryEvaluationTest):
+            query = parse_file(path, "sparql").query
+            assert texts.setdefault(to_sexpr(query), query) == query
+    assert len(texts) > 150

@@ -41,6 +41,7 @@ EP_SPARQL_WORDS = (
 )
 _TWO_WORDS = {"GROUP": "GROUP BY", "ORDER": "ORDER BY"}
 _AFTER_WHERE = ("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET")
+_INFIX = ("UNION", "SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL")
 _OUTSIDE_BRACES = ("FILTER", "OPTIONAL", "MINUS", "BIND", "GRAPH")
 
 # How terminals other than keywords are called in "expected …", in this order.
@@ -122,6 +123,8 @@ def _ends_too_early(source: Source, expected: tuple[list[str], list[str]]) -> Qu
 
 def _broken_string(source: Source, position: int, quote: str) -> QueryError:
     text = source.text
+    if text[max(0, position - 2) : position] == quote * 2:
+        position, quote = position - 2, quote * 3  # """ without its end was read as "" and "
     body = re.compile(rf"(?:(?!{quote})[^\\{'' if len(quote) == 3 else chr(10) + chr(13)}]|\\.)*")
     end = body.match(text, position + len(quote)).end()
     if text.startswith(quote, end):
@@ -180,7 +183,7 @@ def _unexpected_word(
         return source.error(
             f"{known[name.upper()]} cannot stand here",
             span,
-            _keyword_hint(source, word, name.upper(), _one_of(keywords, others)),
+            _keyword_hint(source, word, name.upper(), others, _one_of(keywords, others)),
         )
     by_upper = {keyword.upper(): _TWO_WORDS.get(keyword, keyword) for keyword in keywords}
     by_upper |= {two.replace(" ", ""): two for one, two in _TWO_WORDS.items() if one in keywords}
@@ -200,7 +203,7 @@ def _unexpected_word(
 
 
 def _keyword_hint(
-    source: Source, word: re.Match[str], keyword: str, fallback: str | None
+    source: Source, word: re.Match[str], keyword: str, others: list[str], fallback: str | None
 ) -> str | None:
     """A better hint where the usual reason of a misplaced keyword is known."""
     opened = [p for p in _open_brackets(source.text, word.start()) if source.text[p] == "{"]
@@ -212,6 +215,11 @@ def _keyword_hint(
         )
     if keyword in _OUTSIDE_BRACES and not opened:
         return "move it inside the braces of WHERE"
+    if keyword in _INFIX:
+        return f"it stands between groups in braces: {{ … }} {keyword} {{ … }}"
+    called = source.text[word.end() :].lstrip().startswith("(")
+    if called and "a variable" in others and "an IRI" not in others:
+        return f"an expression in SELECT has parentheses and a name: ({keyword}(…) AS ?name)"
     return fallback
 
 
@@ -266,6 +274,8 @@ def _expected(lark: Lark, accepts: set[str]) -> tuple[list[str], list[str]]:
     others = [name for terminal, name in _TERMINAL_NAMES.items() if terminal in accepts]
     if "PNAME_NS" in accepts and "PNAME_LN" not in accepts:
         others = ["a prefix, as in ex:"]
+    if {"STAR", "VAR"} <= accepts and "IRIREF" not in accepts:
+        others.append("*")
     return keywords, list(dict.fromkeys(others))
 
 
