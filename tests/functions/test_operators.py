@@ -124,3 +124,20 @@ def test_equality_of_what_is_not_understood_is_open(written, answer):
 )
 def test_rounding(written, answer):
     assert value(written) == expected(answer)
+
+
+LONG = "9" * 3900
+
+
+@cases(
+    (("+", "9" * 5000, "1"), ERROR),  # longer than what we take as a number
+    (("ISNUMERIC", "9" * 5000), "false"),
+    (("*", ("*", LONG, LONG), "1"), ERROR),
+    (("*", ("*", f"{LONG}.5", f"{LONG}.5"), f"{LONG}.5"), ERROR),
+    (("*", f"{LONG}.5", "1e0"), '"INF"^^xsd:double'),
+    (("*", f'"P{LONG[:3000]}D"^^xsd:dayTimeDuration', LONG), ERROR),
+    (("+", f'"{LONG[:3000]}-01-01T00:00:00Z"^^xsd:dateTime', '"P1M"^^xsd:duration'), "any"),
+)
+def test_what_is_out_of_any_range_is_an_error_and_not_a_crash(written, answer):
+    found = value(written)
+    assert found != ERROR if answer == "any" else found == expected(answer)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
+from decimal import Decimal, DecimalException
 
 from penstock.algebra.nodes import Aggregate
 from penstock.functions import numeric
@@ -121,6 +121,13 @@ def _total(terms: Values) -> Value:
     return add_up(members)
 
 
+def _add(left: Decimal, right: Decimal) -> Decimal:
+    try:
+        return EXACT.add(left, right)
+    except DecimalException:
+        raise ExpressionError("the sum is out of range") from None
+
+
 def add_up(numbers: Iterable[Number]) -> Number:
     """The sum of numbers: integers and decimals exactly, floats rounded once at the end."""
     whole, exact, floats, kind = 0, Decimal(0), [], INTEGER
@@ -129,12 +136,12 @@ def add_up(numbers: Iterable[Number]) -> Number:
         if number.kind == INTEGER:
             whole += number.value
         elif number.kind == DECIMAL:
-            exact = EXACT.add(exact, number.value)
+            exact = _add(exact, number.value)
         else:
             floats.append(number.value)
     if kind == INTEGER:
         return Number(INTEGER, whole)
-    exact = EXACT.add(exact, Decimal(whole))
+    exact = _add(exact, Decimal(whole))
     if kind == DECIMAL:
         return Number(DECIMAL, exact)
     floats.append(numeric.convert(Number(DECIMAL, exact), DOUBLE))

@@ -207,16 +207,13 @@ def arithmetic(operator: str, left: Number, right: Number) -> Number:
 
 
 def _decimal_arithmetic(operator: str, a: Decimal, b: Decimal) -> Decimal:
-    try:
-        if operator == "+":
-            return EXACT.add(a, b)
-        if operator == "-":
-            return EXACT.subtract(a, b)
-        if operator == "*":
-            return EXACT.multiply(a, b)
-        return divide_decimal(a, b)
-    except decimal.DecimalException:
-        raise ExpressionError(f"{a} {operator} {b} has no decimal value") from None
+    if operator == "+":
+        return EXACT.add(a, b)
+    if operator == "-":
+        return EXACT.subtract(a, b)
+    if operator == "*":
+        return EXACT.multiply(a, b)
+    return divide_decimal(a, b)
 
 
 def divide_decimal(a: Decimal, b: Decimal) -> Decimal:

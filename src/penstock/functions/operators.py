@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import DecimalException
+
 from penstock.functions import numeric, temporal
 from penstock.functions.errors import ExpressionError
 from penstock.functions.numeric import Number
@@ -81,6 +83,13 @@ def not_less(left: Term, right: Term) -> bool:
 
 def calculate(operator: str, a: Value, b: Value) -> Value:
     """`a operator b` over values: numbers, durations, and moments with durations."""
+    try:
+        return _calculated(operator, a, b)
+    except (DecimalException, OverflowError):
+        raise ExpressionError(f"the result of {operator} is out of range") from None
+
+
+def _calculated(operator: str, a: Value, b: Value) -> Value:
     if isinstance(a, Number):
         if isinstance(b, Number):
             return numeric.arithmetic(operator, a, b)

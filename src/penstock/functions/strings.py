@@ -6,9 +6,9 @@ import hashlib
 import math
 from urllib.parse import quote
 
-from penstock.functions import regex
+from penstock.functions import numeric, regex
 from penstock.functions.errors import ExpressionError
-from penstock.functions.numeric import round_half_up
+from penstock.functions.numeric import DOUBLE, round_half_up
 from penstock.functions.values import integer_literal, number, simple, string, text_literal
 from penstock.terms import Literal, Term
 
@@ -28,14 +28,18 @@ def strlen(term: Term) -> Term:
 def substr(term: Term, start: Term, length: Term | None = None) -> Term:
     """fn:substring: positions count from 1 and are rounded."""
     text = string(term)
-    first = round_half_up(number(start)).value
-    last = math.inf if length is None else first + round_half_up(number(length)).value
+    first = _position(start)
+    last = math.inf if length is None else first + _position(length)
     if first != first or last != last:
         return text_literal("", text.language)
     begin = max(first, 1)
     end = min(last, len(text.value) + 1)
     part = text.value[int(begin) - 1 : int(end) - 1] if begin < end else ""
     return text_literal(part, text.language)
+
+
+def _position(term: Term) -> float:
+    return numeric.cast(round_half_up(number(term)), DOUBLE).value
 
 
 def ucase(term: Term) -> Term:

@@ -6,7 +6,6 @@ a time zone is taken to be in UTC (the implicit time zone).
 
 from __future__ import annotations
 
-import decimal
 import math
 import re
 from dataclasses import dataclass
@@ -299,15 +298,12 @@ def add_durations(left: Duration, right: Duration, sign: int = 1) -> Duration:
 def scale(duration: Duration, number: Number, operator: str = "*") -> Duration:
     """duration × number or duration ÷ number; months are rounded to whole ones."""
     factor = cast(number, DECIMAL).value
-    try:
-        if operator == "/":
-            months = divide_decimal(Decimal(duration.months), factor)
-            seconds = divide_decimal(duration.seconds, factor)
-        else:
-            months = EXACT.multiply(Decimal(duration.months), factor)
-            seconds = EXACT.multiply(duration.seconds, factor)
-    except decimal.DecimalException:
-        raise ExpressionError("the duration is out of range") from None
+    if operator == "/":
+        months = divide_decimal(Decimal(duration.months), factor)
+        seconds = divide_decimal(duration.seconds, factor)
+    else:
+        months = EXACT.multiply(Decimal(duration.months), factor)
+        seconds = EXACT.multiply(duration.seconds, factor)
     whole = int(round_half_up(Number(DECIMAL, months)).value)
     return _duration(duration.kind, whole, seconds)
 

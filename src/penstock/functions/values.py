@@ -25,6 +25,9 @@ class Text(NamedTuple):
     language: str | None
 
 
+LONGEST = 4000
+"""A number or time that is written with more characters is taken as ill-typed."""
+
 Value = Union[Number, bool, Text, Moment, Duration]
 
 _STRING, _LANG_STRING = XSD.string.value, RDF.langString.value
@@ -46,11 +49,13 @@ _DURATIONS = {
 
 def read(text: str, datatype: str) -> Value | None:
     """The value of a lexical form in a datatype; None if it is ill-typed or unknown."""
+    if datatype == _STRING:
+        return Text(text, None)
+    if len(text) > LONGEST:
+        return None
     reader = _NUMBERS.get(datatype)
     if reader is not None:
         return reader(text)
-    if datatype == _STRING:
-        return Text(text, None)
     if datatype == _BOOLEAN:
         return _BOOLEANS.get(text)
     if datatype in _MOMENTS:
@@ -79,11 +84,14 @@ def literal_of(value: Value) -> Literal:
         return numeric.number_literal(value)
     if isinstance(value, bool):
         return TRUE if value else FALSE
-    if isinstance(value, Moment):
-        return temporal.moment_literal(value)
-    if isinstance(value, Duration):
+    if isinstance(value, Text):
+        return text_literal(value.value, value.language)
+    try:
+        if isinstance(value, Moment):
+            return temporal.moment_literal(value)
         return temporal.duration_literal(value)
-    return text_literal(value.value, value.language)
+    except ValueError:  # Python does not write integers of many thousand digits
+        raise ExpressionError("a time that is out of range") from None
 
 
 def text_literal(text: str, language: str | None = None) -> Literal:
