@@ -15,6 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+KINDS = {"sparql", "turtle", "trig", "csv"}
 _FENCE = re.compile(r"^```(\w+)(?: <([^>\n]*)>)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
@@ -48,6 +49,8 @@ def examples_of(page: Path) -> list[Example]:
     blocks: list[tuple[str, str]] = []
     graph_name = None
     for fence in _FENCE.finditer(text):
+        if fence[1] not in KINDS:
+            continue
         blocks.append((fence[1], fence[3]))
         graph_name = fence[2] or graph_name
         if fence[1] != "csv":

@@ -9,16 +9,22 @@ import pytest
 from docs import by_oracle
 from docs.page import examples_of
 
-PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "ep-sparql.md"
-EXAMPLES = examples_of(PAGE)
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+LANGUAGE = examples_of(REPOSITORY / "docs" / "ep-sparql.md")
+README = examples_of(REPOSITORY / "README.md")
+EXAMPLES = LANGUAGE + README
 
 
 def test_the_page_shows_every_operator():
-    queries = " ".join(query for example in EXAMPLES for query in example.queries)
+    queries = " ".join(query for example in LANGUAGE for query in example.queries)
     words = "SEQ EQUALS OPTIONALSEQ EQUALSOPTIONAL OPTIONAL UNION MINUS EXISTS FILTER BIND VALUES"
     words += " getDURATION getSTARTTIME getENDTIME CONSTRUCT ASK DESCRIBE SELECT DISTINCT COUNT"
     words += " HAVING LIMIT"
     assert not [word for word in words.split() if word not in queries.replace("(", " ").split()]
+
+
+def test_the_readme_shows_a_first_query():
+    assert len(README) == 1
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
