@@ -44,8 +44,8 @@ from penstock.algebra import (
 )
 from penstock.terms import BlankNode, NamedNode
 
-TOO_MANY = 1_500
-"""More derived occurrences than any case of ours has: the recursion makes terms without end."""
+ROUNDS_AT_MOST = 50
+"""More rounds than any case of ours needs: the recursion makes terms without end."""
 
 
 class NoClosure(Exception):
@@ -107,7 +107,7 @@ def _fixpoint(
     now: int,
     effort: Effort,
 ) -> frozenset[Occurrence]:
-    while True:
+    for _ in range(ROUNDS_AT_MOST):
         enriched = with_derived(dataset, rules, derived)
         more = derived.union(
             *(
@@ -117,9 +117,8 @@ def _fixpoint(
         )
         if more == derived:
             return derived
-        if len(more) > TOO_MANY:
-            raise NoClosure(f"the rules have derived {len(more)} triples and are not done")
         derived = more
+    raise NoClosure(f"the rules have derived {len(derived)} triples and are not done")
 
 
 def with_derived(

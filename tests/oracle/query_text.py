@@ -351,9 +351,10 @@ class QueryWriter:
             about = f"?{self.random.choice(resources)}" if resources else RESOURCES[0]
             return PROLOGUE + f"DESCRIBE {about} {clause}WHERE {where.braced()}"
         subject = self.random.choice(resources) if resources else None
-        template = f"{f'?{subject}' if subject else RESOURCES[0]} :made ?{where.names[-1]} ."
-        if self.chance(0.25) and not self.hides(where.text):
-            template += " _:made :of ?" + self.random.choice(where.names) + " ."
+        object_ = f"?{where.names[-1]}" if where.names else "true"
+        template = f"{f'?{subject}' if subject else RESOURCES[0]} :made {object_} ."
+        if self.chance(0.25) and where.names and not self.hides(where.text):
+            template += f" _:made :of ?{self.random.choice(where.names)} ."
         return PROLOGUE + f"CONSTRUCT {{ {template} }} {clause}WHERE {where.braced()}"
 
     def hides(self, text: str) -> bool:
