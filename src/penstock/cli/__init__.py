@@ -1,0 +1,77 @@
+"""The command line: check · explain · run · demo · bench.
+
+A thin layer: options in, the pipeline called, answers and messages out. Exit codes: 0 fine,
+1 the input is at fault, 2 the call is at fault.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from penstock.cli import bench, check, demo, explain, run
+from penstock.cli.showing import show_error
+from penstock.errors import PenstockError
+
+INTERNAL_ERROR = 70  # neither the input's nor the caller's fault (EX_SOFTWARE of sysexits.h)
+
+app = typer.Typer(
+    name="penstock",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Finds complex events in RDF streams with EP-SPARQL, on Spark.
+
+A query says what must happen and in which order; a stream says what happens and when.
+
+    penstock demo                            see it at work
+    penstock run fall.rq --stream prices.nq  your query on your stream
+    penstock check fall.rq                   is the query right?
+    penstock explain fall.rq                 what becomes of it?
+
+Exit codes: 0 fine, 1 the input is at fault, 2 the call is at fault.
+""",
+)
+app.command("run")(run.run)
+app.command("check")(check.check)
+app.command("explain")(explain.explain)
+app.command("demo")(demo.demo)
+app.command("bench")(bench.bench)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The entry point of the `penstock` command."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    raise SystemExit(call(arguments))
+
+
+def call(arguments: list[str]) -> int:
+    """Runs one command and gives its exit code; what went wrong is said on stderr."""
+    debug = "--debug" in arguments
+    try:
+        app(arguments)
+        return 0
+    except SystemExit as exit_:  # wrong options, --help, and commands that end with a code
+        return exit_.code if isinstance(exit_.code, int) else 1
+    except PenstockError as problem:
+        if debug:
+            traceback.print_exc()
+        show_error(problem.render())
+        return problem.exit_code
+    except BrokenPipeError:
+        # The reader of our output has seen enough (as in `penstock run … | head`).
+        sys.stderr.close()
+        return 0
+    except Exception as problem:
+        if debug:
+            traceback.print_exc()
+        show_error(
+            f"Penstock failed: {type(problem).__name__}: {problem}\n"
+            "  hint: this is a fault in Penstock; --debug shows where"
+        )
+        return INTERNAL_ERROR

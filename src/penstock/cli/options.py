@@ -1,0 +1,88 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.errors import UsageError
+
+_ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
+STANDARD_INPUT = "-"
+
+Queries = Annotated[
+    list[Path],
+    typer.Argument(metavar="QUERY", help="Files with one query each.", show_default=False),
+]
+Streams = Annotated[
+    list[str],
+    typer.Option(
+        "--stream",
+        "-s",
+        metavar="[IRI=]SOURCE",
+        help="A stream to read: a file, a directory, or - for standard input (N-Quads, TriG,"
+        " JSON-LD lines, Parquet, CSV; also .gz and .zst). With an IRI, queries address it by"
+        " GRAPH or FROM. May be given several times.",
+    ),
+]
+Graphs = Annotated[
+    list[str],
+    typer.Option(
+        "--graph",
+        "-g",
+        metavar="[IRI=]FILE",
+        help="Background knowledge: a file in Turtle, N-Triples, N-Quads, TriG, RDF/XML or"
+        " JSON-LD. May be given several times.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A source, and the IRI it is given (None: it is part of the default graph)."""
+
+    iri: str | None
+    source: str
+
+
+def read_named(text: str, option: str) -> Named:
+    """Reads `[IRI=]SOURCE`. IRIs and file names may hold `=` themselves.
+
+    Of several ways to cut it, the one whose file exists is meant, otherwise the first one.
+    """
+    if text == STANDARD_INPUT or Path(text).exists():
+        return Named(None, text)
+    cuts = [at for at, sign in enumerate(text) if sign == "="]
+    ways = [Named(text[:at], text[at + 1 :]) for at in cuts if _ABSOLUTE_IRI.fullmatch(text[:at])]
+    if not ways:
+        if cuts:
+            raise UsageError(
+                f"{option} {text}: {text[: cuts[0]]!r} is not an absolute IRI, and there is no"
+                " such file",
+                hint=f"write it as {option} http://example.org/name={text[cuts[0] + 1 :]}",
+            )
+        raise UsageError(f"{option} {text}: there is no such file or directory")
+    for way in ways:
+        if way.source == STANDARD_INPUT or (way.source and Path(way.source).exists()):
+            return way
+    raise UsageError(
+        f"{option} {text}: there is no such file or directory: {ways[0].source or '(empty)'}"
+    )
+
+
+def existing_queries(paths: list[Path]) -> list[Path]:
+    """The query files; a UsageError names the first that is not there."""
+    for path in paths:
+        if path.is_dir():
+            raise UsageError(
+                f"{path} is a directory, and a query is a file", hint=f"try {path}/*.rq"
+            )
+        if not path.exists():
+            raise UsageError(f"there is no query file {path}")
+    return paths

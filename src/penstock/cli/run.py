@@ -1,0 +1,189 @@
+"""`penstock run`: queries on streams, answers as they are found."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.options import (
+    Debug,
+    Graphs,
+    Queries,
+    Quiet,
+    Streams,
+    existing_queries,
+    read_named,
+)
+from penstock.cli.showing import Progress, show_summary
+from penstock.errors import UsageError
+from penstock.timeline import parse_duration
+
+
+class Format(StrEnum):
+    """How answers are written."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    nquads = "nquads"
+    trig = "trig"
+    parquet = "parquet"
+
+
+def run(
+    queries: Queries,
+    stream: Streams = [],  # noqa: B006
+    graph: Graphs = [],  # noqa: B006
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", "-f", help="Keep watching the sources instead of ending."),
+    ] = False,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DEST",
+            help="Where answers go: - for standard output, a file, or a directory (its name ends"
+            " in /), which gets a file per batch.",
+        ),
+    ] = "-",
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            help="How answers are written; by default as the name of DEST says, or as a table."
+            " nquads and trig are for CONSTRUCT, and can be read as a stream again.",
+            show_default=False,
+        ),
+    ] = None,
+    lateness: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION",
+            help="How long to wait for elements out of order, as in 30s, 5m or PT1H.",
+        ),
+    ] = "0s",
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Remember here how far the run is. The same command then goes on where it"
+            " stopped, also after a crash, and writes no answer twice to files.",
+        ),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="The Spark to run on, as in local[4] or spark://host:7077."
+        ),
+    ] = None,
+    rejected: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where input that cannot be read goes, as JSON lines. [default: beside DEST]",
+        ),
+    ] = None,
+    late: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where elements go that came too late, as JSON lines. [default: beside DEST]",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at the first line that cannot be read.")
+    ] = False,
+    stream_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="The format of the streams where file names do not tell: nquads, trig, jsonld,"
+            " parquet or csv (standard input: nquads).",
+        ),
+    ] = None,
+    start_predicate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IRI",
+            help="States an element's instant or start instead of prov:generatedAtTime and"
+            " prov:startedAtTime.",
+        ),
+    ] = None,
+    end_predicate: Annotated[
+        str | None,
+        typer.Option(metavar="IRI", help="States an element's end, beside --start-predicate."),
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Runs one or many queries together on Spark.
+
+    Files and directories are read to their end, and then the command ends; with --follow it
+    keeps watching. CONSTRUCT queries are rules: all queries see what they derive.
+
+        penstock run fall.rq --stream prices.nq
+        penstock run *.rq --stream prices/ --graph companies.ttl --out answers.csv
+        zcat prices.nq.gz | penstock run fall.rq --stream - --out answers.json
+        penstock run fall.rq --stream prices/ --follow --checkpoint state/
+    """
+    from penstock.api import Engine
+    from penstock.sinks import SideOutputs, is_standard_output, open_sink
+
+    existing_queries(queries)
+    if follow and any(read_named(text, "--stream").source == "-" for text in stream) and checkpoint:
+        raise UsageError(
+            "standard input cannot be read again after a restart",
+            hint="leave --checkpoint out, or write the stream to a file and follow that",
+        )
+    engine = Engine(
+        master=master, lateness=parse_duration(lateness), checkpoint=checkpoint, strict=strict
+    )
+    for text in stream:
+        named = read_named(text, "--stream")
+        engine.add_stream(
+            named.source,
+            iri=named.iri,
+            format=stream_format,
+            start_predicate=start_predicate,
+            end_predicate=end_predicate,
+        )
+    for text in graph:
+        named = read_named(text, "--graph")
+        engine.add_graph(named.source, iri=named.iri)
+    for path in queries:
+        engine.add_query(path)
+
+    beside = None if is_standard_output(out) else out.rstrip("/")
+    rejected = rejected or (Path(f"{beside}.rejected.jsonl") if beside else None)
+    late = late or (Path(f"{beside}.late.jsonl") if beside else None)
+    sink = open_sink(format.value if format else None, out, engine.queries, checkpoint)
+    sides = SideOutputs(rejected, late, checkpoint)
+    progress = Progress(quiet)
+    found = 0
+
+    def take(batch) -> None:
+        nonlocal found
+        progress.aside()
+        sides.write(batch.id, batch.rejected, batch.late)
+        sink.write(batch.id, batch.answers)
+        found += sum(table.num_rows for table in batch.answers.values())
+        progress.back()
+        progress.update(batch.statistics, found)
+
+    try:
+        statistics = engine.run(follow=follow, on_batch=take)
+    finally:
+        progress.close()
+        sink.close()
+        sides.close()
+    if not quiet:
+        unused = {
+            "rejected line": (sides.rejected.count, rejected),
+            "late element": (sides.late.count, late),
+        }
+        show_summary(statistics, found, unused)

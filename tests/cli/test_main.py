@@ -1,0 +1,101 @@
+"""Exit codes and messages: what went wrong is said in words, never as a traceback."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock import cli
+from penstock.cli.showing import count, show_finding
+from penstock.errors import Finding, InputError, QueryError, Span, UsageError
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Makes every command raise an error."""
+
+    def install(problem: BaseException):
+        def app(_):
+            raise problem
+
+        monkeypatch.setattr(cli, "app", app)
+
+    return install
+
+
+def test_help_teaches(capsys):
+    assert cli.call(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for word in ("run", "check", "explain", "demo", "bench", "penstock run fall.rq", "Exit codes"):
+        assert word in shown
+
+
+@pytest.mark.parametrize("command", ["run", "check", "explain", "demo", "bench"])
+def test_every_command_has_an_example_in_its_help(capsys, command):
+    assert cli.call([command, "--help"]) == 0
+    assert f"penstock {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["frob"], ["run"], ["check", "--frob"],
+                                       ["explain", "a.rq", "--stage", "moon"]])  # fmt: skip
+def test_a_wrong_call_is_2(capsys, arguments):
+    assert cli.call(arguments) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_2(capsys):
+    assert cli.call(["check", "nowhere.rq"]) == 2
+    assert "there is no query file nowhere.rq" in capsys.readouterr().err
+
+
+def test_bad_input_is_1_with_place_caret_and_hint(capsys, failing):
+    failing(QueryError("unknown prefix x:", hint="declare it", span=Span(2, 9, 3),
+                       text="SELECT *\n{ ?s a  x:y }", origin="q.rq"))  # fmt: skip
+    assert cli.call(["check", "q.rq"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "error: q.rq:2:9: unknown prefix x:",
+        "  | { ?s a  x:y }",
+        "  |         ^^^",
+        "  hint: declare it",
+    ]
+
+
+def test_square_brackets_are_no_markup(capsys, failing):
+    failing(InputError("expected [bold] or [/red]"))
+    assert cli.call([]) == 1
+    assert "expected [bold] or [/red]" in capsys.readouterr().err
+
+
+def test_long_lines_keep_their_caret(capsys, failing):
+    text = "SELECT * { " + "?s ?p ?o . " * 30 + "x:y }"
+    failing(QueryError("unknown prefix", span=Span(1, text.index("x:y") + 1, 3), text=text))
+    cli.call([])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[2].index("^") == lines[1].index("x:y")
+
+
+@pytest.mark.parametrize(
+    ("problem", "code"), [(UsageError("no"), 2), (InputError("no"), 1), (ZeroDivisionError(), 70)]
+)
+def test_tracebacks_are_for_debugging_only(capsys, failing, problem, code):
+    failing(problem)
+    assert cli.call([]) == code
+    assert "Traceback" not in capsys.readouterr().err
+    assert cli.call(["--debug"]) == code
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_findings_are_shown_with_their_place(capsys):
+    finding = Finding("never-bound", "?x can never be bound", "is it ?y?", Span(1, 8, 2))
+    show_finding(finding, "SELECT ?x {}", "q.rq")
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: q.rq:1:8: ?x can never be bound (never-bound)",
+        "  | SELECT ?x {}",
+        "  |        ^^",
+        "  hint: is it ?y?",
+    ]
+
+
+def test_numbers_are_counted_in_words():
+    assert [count(1, "match", "matches"), count(0, "answer"), count(12345, "answer")] == [
+        "1 match", "0 answers", "12,345 answers",
+    ]  # fmt: skip
