@@ -15,12 +15,18 @@ from functools import lru_cache
 
 from penstock.functions.errors import ExpressionError
 
-_NAME_START = (
-    ":A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d"
-    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+Ranges = list[tuple[int, int]]
+
+# XML's characters for the start and the rest of a name: \i and \c
+_NAME_START: Ranges = [
+    (0x3A, 0x3A), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A), (0xC0, 0xD6), (0xD8, 0xF6),
+    (0xF8, 0x2FF), (0x370, 0x37D), (0x37F, 0x1FFF), (0x200C, 0x200D), (0x2070, 0x218F),
+    (0x2C00, 0x2FEF), (0x3001, 0xD7FF), (0xF900, 0xFDCF), (0xFDF0, 0xFFFD), (0x10000, 0xEFFFF),
+]  # fmt: skip
+_NAME: Ranges = sorted(
+    [*_NAME_START, (0x2D, 0x2E), (0x30, 0x39), (0xB7, 0xB7), (0x300, 0x36F), (0x203F, 0x2040)]
 )
-_NAME = _NAME_START + "\\-.0-9\u00b7\u0300-\u036f\u203f-\u2040"
-_SPACE = " \\t\\n\\r"
+_SPACE: Ranges = [(0x09, 0x0A), (0x0D, 0x0D), (0x20, 0x20)]
 _SINGLE_ESCAPES = {c: "\\" + c for c in "nrt\\|.?*+(){}-[]^$"}
 _QUANTIFIER = re.compile(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}")
 _PROPERTY = re.compile(r"\{(Is[A-Za-z0-9-]+|[A-Z][a-z]?)\}")
@@ -188,18 +194,21 @@ class _Translation:
         if char in "dDwW":
             return f"\\{char}"
         if char in "sS":
-            return _SPACE if char == "s" else _complement(" \t\n\r")
-        if char in "iIcC":
-            inside = _NAME_START if char in "iI" else _NAME
-            return inside if char.islower() else _complement_of_class(inside)
-        if char in "pP":
+            ranges = _SPACE
+        elif char in "iI":
+            ranges = _NAME_START
+        elif char in "cC":
+            ranges = _NAME
+        elif char in "pP":
             match = _PROPERTY.match(self.pattern, self.at)
             if match is None:
                 raise self.error()
             self.at = match.end()
-            inside = _property(match[1])
-            return inside if char == "p" else _complement_of_class(inside)
-        return None
+            ranges = _property(match[1])
+        else:
+            return None
+        ranges = ranges if char.islower() else _complement(ranges)
+        return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
     def character_class(self) -> str:
         """`[…]`, with subtraction `[a-z-[aeiou]]` as a look-ahead."""
@@ -303,9 +312,9 @@ _BLOCKS = {
 
 
 @lru_cache(maxsize=None)
-def _category_ranges() -> dict[str, list[tuple[int, int]]]:
+def _category_ranges() -> dict[str, Ranges]:
     """The code points of each general category, as ranges."""
-    ranges: dict[str, list[tuple[int, int]]] = {}
+    ranges: dict[str, Ranges] = {}
     start, current = 0, unicodedata.category("\0")
     for point in range(1, sys.maxunicode + 2):
         category = unicodedata.category(chr(point)) if point <= sys.maxunicode else ""
@@ -315,38 +324,30 @@ def _category_ranges() -> dict[str, list[tuple[int, int]]]:
     return ranges
 
 
-def _property(name: str) -> str:
-    """The inside of a bracket for a category (L, Lu, …) or a block (IsGreek, …)."""
+def _property(name: str) -> Ranges:
+    """The code points of a category (L, Lu, …) or a block (IsGreek, …)."""
     if name.startswith("Is"):
         if name[2:] not in _BLOCKS:
             raise ExpressionError(f"{name} is not a Unicode block we know")
-        ranges = [_BLOCKS[name[2:]]]
-    else:
-        ranges = sorted(
-            pair
-            for category, pairs in _category_ranges().items()
-            if category.startswith(name)
-            for pair in pairs
-        )
-        if not ranges:
-            raise ExpressionError(f"{name} is not a Unicode category")
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+        return [_BLOCKS[name[2:]]]
+    ranges = sorted(
+        pair
+        for category, pairs in _category_ranges().items()
+        if category.startswith(name)
+        for pair in pairs
+    )
+    if not ranges:
+        raise ExpressionError(f"{name} is not a Unicode category")
+    return ranges
 
 
-@lru_cache(maxsize=64)
-def _complement_of_class(inside: str) -> str:
-    accepted = re.compile(f"[{inside}]")
-    return _complement({chr(p) for p in range(sys.maxunicode + 1) if accepted.match(chr(p))})
-
-
-def _complement(excluded: str | set[str]) -> str:
-    """The inside of a bracket for every character but these."""
-    ranges = []
-    start = 0
-    for point in sorted(map(ord, excluded)):
-        if point > start:
-            ranges.append((start, point - 1))
-        start = point + 1
+def _complement(ranges: Ranges) -> Ranges:
+    """All code points that are not in these (sorted) ranges."""
+    out, start = [], 0
+    for first, last in ranges:
+        if first > start:
+            out.append((start, first - 1))
+        start = last + 1
     if start <= sys.maxunicode:
-        ranges.append((start, sys.maxunicode))
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+        out.append((start, sys.maxunicode))
+    return out
