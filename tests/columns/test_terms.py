@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.columns.ids import HASHED, hash_text, id_of, term_text
@@ -52,6 +52,7 @@ def test_an_unknown_id_is_an_error_and_not_a_wrong_term():
         table.subset(np.array([HASHED + 5]))
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.binary(min_size=1, max_size=40), max_size=30), max_size=6))
 def test_a_table_holds_the_union_of_its_chunks(batches):
     table, expected = TermTable(), {}

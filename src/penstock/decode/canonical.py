@@ -34,11 +34,14 @@ class SaltedLabels:
 class NumberedLabels:
     """Blank nodes named by the order in which they appear in one document.
 
-    The parser gives anonymous nodes random labels; the order is the same in every run.
+    The parser gives anonymous nodes random labels; the order is the same in every run. Where
+    a source has many documents, their content tells them apart, wherever the source is cut.
     """
 
-    def __init__(self, source: str, document: int = 0) -> None:
-        self._salt = SaltedLabels(source).salt + (f"_{document}" if document else "")
+    def __init__(self, source: str, document: bytes = b"") -> None:
+        self._salt = SaltedLabels(source).salt
+        if document:
+            self._salt += "_" + hashlib.blake2b(document.strip(), digest_size=8).hexdigest()
         self._numbers: dict[str, int] = {}
 
     def __call__(self, node: BlankNode) -> str:

@@ -122,8 +122,10 @@ class LineDecoder:
         written, bad = Written(), []
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
             try:
-                for quad in parse(bytes(view[begin:end]), RdfFormat.N_QUADS):
-                    written.add(canonical_line(quad, self.label, self.times), begin)
+                # All of the line first: pyoxigraph yields a quad before it misses its dot.
+                quads = list(parse(bytes(view[begin:end]), RdfFormat.N_QUADS))
+                for line in [canonical_line(quad, self.label, self.times) for quad in quads]:
+                    written.add(line, begin)
             except SyntaxError as problem:
                 bad.append((begin, syntax_reason(problem)))
             except Unusable as problem:

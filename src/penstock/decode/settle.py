@@ -24,6 +24,12 @@ class Written:
         self.lines.append(line)
         self.origins.append(origin)
 
+    def drop(self, origin: int) -> None:
+        """Takes back the last lines, which came from this origin."""
+        while self.origins and self.origins[-1] == origin:
+            self.lines.pop()
+            self.origins.pop()
+
     def index_of(self, offsets: np.ndarray) -> np.ndarray:
         """Which line stands at each offset of the joined lines."""
         begins = np.zeros(len(self.lines) + 1, np.int64)
@@ -83,8 +89,8 @@ def settle(
     """One set of columns from the rows of a piece and `more` rows of written lines.
 
     `open_ended` leaves out the last block with stated times, since it may go on. `group`
-    brings the rows about one graph together first, for formats in which an element may be
-    written in several places.
+    brings the rows with one origin and graph together first, for formats in which an element
+    may be written in several places of a document; an origin is a document then.
     """
     written = written or Written()
     if more is None and not rows.kind.any():
@@ -116,12 +122,13 @@ def settle(
         fields[1][6] = np.array(written.origins, np.int64)[index[1]]
     subject, predicate, object_, start, end, graph, origin, kind = _joined(fields)
     place = np.concatenate(index)
-    order = np.argsort(origin, kind="stable")
-    if group:
-        order = order[np.argsort(graph[order], kind="stable")]
+    order = np.lexsort((graph, origin)) if group else np.argsort(origin, kind="stable")
     stated = [c[order] for c in (subject, predicate, object_, start, end)]
     graph, origin, kind, place = graph[order], origin[order], kind[order], place[order]
 
+    if group:  # the same name in two documents is two elements
+        changed = (graph[1:] != graph[:-1]) | (origin[1:] != origin[:-1])
+        graph = np.concatenate([[0], np.cumsum(changed)])[: len(graph)]
     blocks = settle_blocks(kind, graph, stated[3], stated[4], open_ended)
     open_offset = int(origin[blocks.open]) if blocks.open >= 0 else None
     bad = np.flatnonzero(blocks.faults)

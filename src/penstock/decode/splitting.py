@@ -1,0 +1,154 @@
+"""Big files in byte ranges: where a piece may begin so that no line and no element is cut."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+
+from penstock.decode.formats import Compression, Format, format_of
+from penstock.decode.times import TimePredicates
+
+_STATEMENT = re.compile(
+    rb"\s*(<[^>]*>|_:\S+)\s*(<[^>]*>)"
+    rb'\s*(?:<[^>]*>|_:\S+|"(?:[^"\\]|\\.)*"(?:@\S+|\^\^<[^>]*>)?)'
+    rb"\s*(<[^>]*>|_:[^\s.]+)?\s*\."
+)
+_COMPACT = b"#t="
+
+
+def _about(line: bytes, statements: frozenset[bytes]) -> bytes | None:
+    """What a line belongs to: the name of its element, `_COMPACT`, or None if it is neutral."""
+    match = _STATEMENT.match(line)
+    if match is None:
+        return None
+    subject, predicate, graph = match.groups()
+    if graph is None:
+        return subject if predicate in statements else None
+    return _COMPACT if _COMPACT in graph else graph
+
+
+def align(
+    data: bytes | mmap.mmap,
+    offset: int,
+    format: Format = Format.NQUADS,
+    times: TimePredicates | None = None,
+    *,
+    begin: int = 0,
+    end: int | None = None,
+) -> int:
+    """The first place at or after `offset` where a piece may begin.
+
+    For N-Quads whose times are stated that is the beginning of a block of lines about one
+    element; otherwise, of a line. Only the bytes begin…end count; both ends are such places.
+    """
+    end = len(data) if end is None else min(end, len(data))
+    if offset <= begin:
+        return begin
+    if offset >= end:
+        return end
+    at = data.find(b"\n", offset - 1, end) + 1
+    if at == 0:
+        return end
+    if format is not Format.NQUADS:
+        return at
+    times = times or TimePredicates()
+    statements = frozenset(str(p).encode() for p in (times.at, times.started, times.ended))
+    last = _about(data[data.rfind(b"\n", begin, at - 1) + 1 or begin : at], statements)
+    element = None if last == _COMPACT else last
+    while at < end:
+        after = data.find(b"\n", at, end) + 1 or end
+        name = _about(data[at:after], statements)
+        if name == _COMPACT:
+            if last == _COMPACT:  # inside a block a compact line stands alone
+                return at
+        elif name is not None:
+            if element is not None and name != element:
+                return at
+            element = name
+        last = name if name is not None else last
+        at = after
+    return end
+
+
+def aligned_range(
+    path: str | os.PathLike,
+    begin: int,
+    end: int,
+    format: Format = Format.NQUADS,
+    times: TimePredicates | None = None,
+    *,
+    within: tuple[int, int] | None = None,
+) -> tuple[int, int]:
+    """The bytes of the elements that begin in [begin, end) of a file.
+
+    Cutting a range anywhere and aligning the parts gives every element to exactly one part.
+    `within` are the bytes of the file that count.
+    """
+    with Path(path).open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        lower, upper = within or (0, size)
+        if size == 0 or (begin <= lower and end >= upper):
+            return max(begin, lower), min(end, upper)
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            first = align(data, begin, format, times, begin=lower, end=upper)
+            after = align(data, end, format, times, begin=lower, end=upper)
+    return first, max(first, after)
+
+
+def split_plan(
+    path: str | os.PathLike,
+    target_bytes: int,
+    *,
+    format: Format | str | None = None,
+    times: TimePredicates | None = None,
+) -> list[tuple[int, int]]:
+    """The pieces (offset, length) in which a file can be decoded on its own.
+
+    Uncompressed N-Quads and JSON lines are cut about every `target_bytes`; everything else is
+    one piece. A file without bytes has no piece.
+    """
+    format_, compression = format_of(os.fspath(path), format)
+    size = os.stat(path).st_size
+    if size == 0:
+        return []
+    cuttable = compression is Compression.NONE and format_ in (Format.NQUADS, Format.JSONLD)
+    if not cuttable or size < 2 * target_bytes:
+        return [(0, size)]
+    with (
+        Path(path).open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
+        if format_ is Format.JSONLD and not _json_lines(data):
+            return [(0, size)]
+        begins = [0]
+        for wanted in range(target_bytes, size - target_bytes // 2, target_bytes):
+            if wanted > begins[-1]:
+                begin = align(data, wanted, format_, times)
+                if begins[-1] < begin < size:
+                    begins.append(begin)
+    return [(a, b - a) for a, b in zip(begins, [*begins[1:], size], strict=True)]
+
+
+def _json_lines(data: mmap.mmap) -> bool:
+    """Whether the first line is a whole document (and not the first line of one)."""
+    end = data.find(b"\n")
+    try:
+        json.loads(data[: end if end >= 0 else len(data)])
+    except ValueError:
+        return False
+    return True
+
+
+def lines_before(path: str | os.PathLike, offset: int) -> int:
+    """How many lines of a file lie before an offset."""
+    lines = 0
+    with Path(path).open("rb") as file:
+        while offset > 0 and (data := file.read(min(offset, 1 << 22))):
+            lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == 0x0A))
+            offset -= len(data)
+    return lines
