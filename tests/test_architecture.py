@@ -73,7 +73,7 @@ def imported_parts(path: Path) -> set[str]:
     parts = set()
     for name in imported_modules(path):
         words = name.split(".")
-        if words[0] != "penstock":
+        if words[0] != "penstock" or words[1:] == ["__version__"]:
             continue
         known = len(words) > 1 and words[1] in MAY_IMPORT
         parts.add(words[1] if known else "api")  # `from penstock import Engine` is the public API
