@@ -77,6 +77,10 @@ def test_a_character_that_no_name_may_have_is_refused():
         term(":a→b", "PREFIX : <http://e.org/>")
 
 
+def test_a_byte_order_mark_is_no_part_of_the_query():
+    assert parse("\ufeffASK {}").query == parse("ASK {}").query
+
+
 def test_base_declarations_follow_each_other():
     prologue = "BASE <http://e.org/x/y> BASE <z/> PREFIX p: <q#>"
     assert term("<r>", prologue) == NamedNode("http://e.org/x/z/r")

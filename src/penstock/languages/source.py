@@ -26,6 +26,8 @@ class Source:
         self.origin = origin
         self._marks: list[tuple[int, int]] = [(0, 0)]  # (place in text, place in written)
         self.text = self._decode() if "\\u" in written or "\\U" in written else written
+        if self.text.startswith("\ufeff"):  # a byte order mark is no part of the query
+            self.text = " " + self.text[1:]
 
     def _decode(self) -> str:
         parts: list[str] = []
