@@ -58,7 +58,10 @@ def align(
         return at
     times = times or TimePredicates()
     statements = frozenset(str(p).encode() for p in (times.at, times.started, times.ended))
-    last = _about(data[data.rfind(b"\n", begin, at - 1) + 1 or begin : at], statements)
+    last, after = None, at
+    while last is None and after > begin:  # neutral lines belong to what stands before them
+        before = data.rfind(b"\n", begin, after - 1) + 1 or begin
+        last, after = _about(data[before:after], statements), before
     element = None if last == _COMPACT else last
     while at < end:
         after = data.find(b"\n", at, end) + 1 or end

@@ -88,8 +88,12 @@ def _terms(column: pa.Array) -> pa.Array:
     texts = column.cast(pa.large_string())
     first = pc.utf8_slice_codeunits(texts, 0, 1)
     written = pc.is_in(first, value_set=pa.array(["<", '"', "_"], pa.large_string()))
-    bracketed = pc.binary_join_element_wise("<", texts, ">", "")
-    return pc.if_else(written, texts, bracketed.cast(pa.large_string()))
+    bracketed = pc.binary_join_element_wise(_large("<"), texts, _large(">"), _large(""))
+    return pc.if_else(written, texts, bracketed)
+
+
+def _large(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
 
 
 class TableDecoder:
@@ -134,8 +138,8 @@ class TableDecoder:
         good = np.ones(len(table), np.bool_)
         good[list(faults)] = False
 
-        lines = pc.binary_join_element_wise(*terms, f"{_GRAPH} .\n", " ")
-        lines = pc.if_else(pa.array(good), lines, "").cast(pa.large_string())
+        lines = pc.binary_join_element_wise(*terms, _large(f"{_GRAPH} .\n"), _large(" "))
+        lines = pc.if_else(pa.array(good), lines, _large(""))
         offsets, data = _buffers(lines)
         rows = scan(data[offsets[0] : offsets[-1]], keep=self.keep, stated=self.stated)
         begins = offsets[:-1] - offsets[0]
