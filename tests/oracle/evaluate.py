@@ -51,6 +51,7 @@ from penstock.algebra import (
     Values,
     Var,
 )
+from penstock.functions import chance
 
 PAIRS_AT_MOST = 200_000
 """More pairs of solutions than this, and a random case is not worth the oracle's time."""
@@ -323,7 +324,9 @@ def extend(node: Extend, scope: Scope) -> list[Solution]:
     )
     result = []
     for each in solutions:
-        value = value_of(node.expression, each, scope)
+        value = value_of(
+            node.expression, each, scope, f"?{node.var.name}", chance.extended(node.pattern)
+        )
         added = frozenset() if value is None else frozenset({(node.var.name, value)})
         result.append(replace(each, mu=each.mu | added))
     return result
@@ -334,10 +337,14 @@ def satisfies(condition, one: Solution, scope: Scope) -> bool:
     return holds(condition, one, lambda node: exists(node, one, scope), scope.now, scope.base)
 
 
-def value_of(expression, one: Solution, scope: Scope):
-    """The value of an expression for a solution, or None where it is an error."""
+def value_of(expression, one: Solution, scope: Scope, place: str = "", unseeded=frozenset()):
+    """The value of an expression for a solution, or None where it is an error.
+
+    Random functions draw from its place in the query and the solution, but for `unseeded`.
+    """
     return value_or_none(
-        expression, one, lambda node: exists(node, one, scope), scope.now, scope.base
+        expression, one, lambda node: exists(node, one, scope), scope.now, scope.base, place,
+        unseeded,
     )
 
 

@@ -19,17 +19,24 @@ from penstock.terms import Term
 ExistsTest = Callable[[object], bool]
 
 
-def _context(one: Solution, exists: ExistsTest, now: int, base: str | None) -> Context:
-    seed = chance.solution_seed(one.mu, one.start, one.end)
-    return Context(one.start, one.end, now, exists, seed, base)
+def _context(
+    one: Solution, exists: ExistsTest, now: int, base: str | None, place: str = "",
+    unseeded: frozenset[str] = frozenset(),
+) -> Context:
+    bindings = ((name, term) for name, term in one.mu if name not in unseeded)
+    seed = chance.solution_seed(bindings, one.start, one.end)
+    return Context(one.start, one.end, now, exists, seed, base, place)
 
 
 def value_or_none(
-    expression: Expression, one: Solution, exists: ExistsTest, now: int, base: str | None
+    expression: Expression, one: Solution, exists: ExistsTest, now: int, base: str | None,
+    place: str = "", unseeded: frozenset[str] = frozenset(),
 ) -> Term | None:
     """The value of an expression for a solution; None where it is an error."""
     try:
-        return evaluate(expression, one.value, _context(one, exists, now, base))
+        return evaluate(
+            expression, one.value, _context(one, exists, now, base, place, unseeded)
+        )
     except ExpressionError:
         return None
 

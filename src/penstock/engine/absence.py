@@ -90,7 +90,10 @@ class OuterOperator(AbsenceOperator):
         matched = np.zeros(len(due), bool)
         answers = []
         for rows, partners in self.optional.pairs(due, self.step.within):
-            both = combine(due.take(rows), partners, self.step.vars)
+            required = due.take(rows)
+            both = combine(required, partners, self.step.vars)
+            if self.step.describes:
+                both = Frame(both.vars, both.ids, required.start, required.end)
             if self.step.condition is not None:
                 holds = self.evaluator.holds(self.step.condition, self._marked(both))
                 rows, both = rows[holds], both.take(holds)

@@ -21,6 +21,7 @@ from penstock.errors import PenstockError
 from penstock.functions.chance import solution_seed
 from penstock.functions.errors import ExpressionError
 from penstock.functions.evaluate import Context, compile_term, compile_truth
+from penstock.plan.steps import is_mark
 from penstock.terms import Literal, Term
 from penstock.timeline import is_timeless, parse_duration, parse_instant
 
@@ -67,8 +68,14 @@ class Evaluator:
             return np.zeros(0, bool)
         return self._truth(condition, frame).true
 
-    def column(self, expression: Expression, frame: Frame, place: str) -> np.ndarray:
-        """The ids of the expression's values; 0 where it is an error."""
+    def column(
+        self, expression: Expression, frame: Frame, place: str = "",
+        unseeded: frozenset[str] = frozenset(),
+    ) -> np.ndarray:
+        """The ids of the expression's values; 0 where it is an error.
+
+        Random functions draw from the `place` in the query and the row but for `unseeded` columns.
+        """
         if isinstance(expression, Var):
             return frame.column(expression.name).copy()
         if not isinstance(expression, (Call, Exists, Aggregate)):
@@ -83,7 +90,7 @@ class Evaluator:
         def value(lookup: Callable, context: Context) -> int:
             return self.terms.add(compiled(lookup, context))
 
-        return self._row_by_row(expression, frame, value, place)
+        return self._row_by_row(expression, frame, value, place, unseeded)
 
     # --- truth ---
 
@@ -113,7 +120,7 @@ class Evaluator:
         return self._exact_truth(expression, frame)
 
     def _same_term(self, frame: Frame, left: Expression, right: Expression) -> Truth:
-        a, b = (self.column(side, frame, "") for side in (left, right))
+        a, b = (self.column(side, frame) for side in (left, right))
         known = (a != 0) & (b != 0)
         return Truth(known & (a == b), known & (a != b))
 
@@ -185,11 +192,12 @@ class Evaluator:
         def value(lookup: Callable, context: Context) -> int:
             return 2 if compiled(lookup, context) else 1
 
-        outcome = self._row_by_row(expression, frame, value, "")
+        outcome = self._row_by_row(expression, frame, value)
         return Truth(outcome == 2, outcome == 1)
 
     def _row_by_row(
-        self, expression: Expression, frame: Frame, value: Callable, place: str
+        self, expression: Expression, frame: Frame, value: Callable, place: str = "",
+        unseeded: frozenset[str] = frozenset(),
     ) -> np.ndarray:
         """`value` for each distinct combination of what the expression looks at; 0 for an error."""
         names, timed, random = _looks_at(expression)
@@ -205,7 +213,8 @@ class Evaluator:
         for i, row in enumerate(rows.T.tolist()):
             bindings = dict(zip(seen, row))
             start, end = row[-2:] if timed or random else (0, 0)
-            context = self._context(bindings, start, end, random, place)
+            seeding = {n: i for n, i in bindings.items() if i and n not in unseeded} if random else {}
+            context = self._context(seeding, start, end, place)
             try:
                 results[i] = value(self._lookup(bindings), context)
             except ExpressionError:
@@ -219,15 +228,11 @@ class Evaluator:
 
         return lookup
 
-    def _context(
-        self, bindings: dict[str, int], start: int, end: int, random: bool, place: str
-    ) -> Context:
-        timeless = is_timeless(start, end)
-        begin, finish = (None, None) if timeless else (start, end)
-        seed = 0
-        if random:
-            named = ((name, self.terms.term(id_) if id_ else None) for name, id_ in bindings.items())
-            seed = solution_seed(named, begin, finish)
+    def _context(self, seeding: dict[str, int], start: int, end: int, place: str) -> Context:
+        begin, finish = (None, None) if is_timeless(start, end) else (start, end)
+        # Marks of EXISTS are columns of ours, not bindings of the solution.
+        named = [(n, self.terms.term(id_)) for n, id_ in seeding.items() if not is_mark(n)]
+        seed = solution_seed(named, begin, finish) if seeding else 0
         return Context(start=begin, end=finish, now=self.now, seed=seed, place=place)
 
 

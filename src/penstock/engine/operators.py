@@ -123,7 +123,8 @@ class SelectOperator(Operator):
 class ComputeOperator(Operator):
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
         [frame] = inputs
-        column = self.evaluator.column(self.step.expression, frame, f"?{self.step.var}")
+        step = self.step
+        column = self.evaluator.column(step.expression, frame, f"?{step.var}", step.unseeded)
         if self.step.var in frame.vars:
             ids = frame.ids.copy()
             ids[frame.vars.index(self.step.var)] = column

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from penstock.algebra import nodes as a
+from penstock.functions import chance
 from penstock.plan import bounds, steps, variables, walk
 from penstock.plan.catalog import ActiveDataset, ActiveGraph, Catalog
 from penstock.plan.steps import Step
@@ -49,24 +50,9 @@ def compile_query(
     if isinstance(query, a.Ask):
         return steps.Asked(_columns(compiler.pattern(query.pattern, scope), ()), instants)
     if isinstance(query, a.Describe):
-        query = describe_as_construct(query)
-        feeds = False
+        return compiler.description(query, scope, name)
     step = compiler.pattern(query.pattern, scope)
     return steps.Constructed(step, query.template, name, feeds)
-
-
-def describe_as_construct(query: a.Describe) -> a.Construct:
-    """DESCRIBE as the CONSTRUCT that gives each resource's triples that had ended by then."""
-    predicate, object_ = a.Var(".dp"), a.Var(".do")
-    branches, template = [], []
-    for i, subject in enumerate(query.subjects):
-        resource = a.Var(f".ds{i}")
-        described = a.Extend(query.pattern, resource, subject)
-        triple = a.TriplePattern(resource, predicate, object_)
-        branches.append(a.LeftJoin(described, a.BGP((triple,))))
-        template.append(triple)
-    pattern = reduce(a.Union_, branches) if branches else a.Values((), ())
-    return a.Construct(pattern, tuple(template), query.dataset)
 
 
 class Compiler:
@@ -90,6 +76,23 @@ class Compiler:
             (child, replace(scope, within=within))
             for child, within in zip(children, inherited, strict=True)
         ]
+
+    def description(self, query: a.Describe, scope: Scope, name: str) -> Step:
+        """DESCRIBE: each resource's triples that had ended by then, with the solution's interval."""
+        described = self.pattern(query.pattern, scope)
+        resource, predicate, object_ = (a.Var(self.fresh(kind)) for kind in "rpo")
+        triple = a.TriplePattern(resource, predicate, object_)
+        triples = self.pattern(a.BGP((triple,)), replace(scope, within=None))
+        branches: list[Step] = []
+        for subject in query.subjects:
+            required = _columns(
+                steps.Compute(described, resource.name, subject), (resource.name,)
+            )
+            branches.append(
+                steps.Outer(required, triples, "ended", instants=scope.instants, describes=True)
+            )
+        step = reduce(steps.Merge, branches) if branches else NOTHING
+        return steps.Constructed(step, (triple,), name, feeds=False)
 
     # --- leaves ---
 
@@ -248,7 +251,7 @@ class Compiler:
         inner = replace(scope, within=None, outer=steps.Meet(left, right))
 
         def sought(exists: a.Exists) -> a.Var:
-            marks.append((self.fresh("exists"), self.pattern(exists.pattern, inner)))
+            marks.append((self.fresh(steps.MARK[1:]), self.pattern(exists.pattern, inner)))
             return a.Var(marks[-1][0])
 
         condition = replace_exists(condition, sought)
@@ -291,7 +294,8 @@ class Compiler:
         step = self.pattern(pattern, below)
         columns = (*step.vars, node.var.name)
         step, expression = self._marked(step, node.expression, scope)
-        step = steps.Compute(step, node.var.name, expression)
+        unseeded = chance.extended(node.pattern) if _depends_on_row(expression) else frozenset()
+        step = steps.Compute(step, node.var.name, expression, unseeded)
         return _columns(step, columns) if scope.outer is None else step
 
     def _marked(
@@ -303,7 +307,7 @@ class Compiler:
         def sought(exists: a.Exists) -> a.Var:
             nonlocal step
             inner = replace(scope, within=None, outer=step)
-            var = self.fresh("exists")
+            var = self.fresh(steps.MARK[1:])
             step = steps.Mark(step, self.pattern(exists.pattern, inner), var, scope.instants)
             return a.Var(var)
 

@@ -20,6 +20,14 @@ Streams = frozenset[int]
 """The streams whose elements' ends are the instants of a query."""
 
 
+MARK = ".exists"
+
+
+def is_mark(column: str) -> bool:
+    """Whether a column says what an EXISTS found, rather than binding a variable."""
+    return column.startswith(MARK)
+
+
 class Step:
     """The base of all steps. Hash and derived facts are computed once."""
 
@@ -148,11 +156,15 @@ class Select(Step):
 
 @_step
 class Compute(Step):
-    """Adds a column with the value of an expression (unbound where it is an error)."""
+    """Adds a column with the value of an expression (unbound where it is an error).
+
+    `unseeded` are the columns that are no part of the solution's seed for random functions.
+    """
 
     input: Step
     var: str
     expression: Expression
+    unseeded: frozenset[str] = frozenset()
 
     @cached_property
     def vars(self) -> Vars:
@@ -277,6 +289,7 @@ class Outer(Step):
     `when`: "ended" (LeftJoin), "before" (SeqRightJoin), "eq" (EqLeftJoin). The condition may
     bound the combination's duration: `within` follows from it. Each EXISTS of the condition
     is a column `marks[i]`, true where the combination finds a solution of `sought[i]`.
+    `describes`: combinations keep the required row's interval (DESCRIBE).
     """
 
     required: Step
@@ -287,6 +300,7 @@ class Outer(Step):
     marks: Vars = ()
     sought: tuple[Step, ...] = ()
     instants: Streams = frozenset()
+    describes: bool = False
 
     @cached_property
     def vars(self) -> Vars:

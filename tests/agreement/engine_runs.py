@@ -1,0 +1,105 @@
+"""Runs a random case through the engine, batch by batch, as the runtime would."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+
+from oracle.canonical import Row, canonical
+from oracle.cases import Case, Element
+from penstock.columns.ids import parse_term
+from penstock.columns.terms import TermTable
+from penstock.decode.occurrences import Occurrences
+from penstock.engine.program import LATE, Program, ProgramShard
+from penstock.knowledge.graphs import StaticGraph
+from penstock.languages import parse
+from penstock.plan.catalog import Catalog, GraphName, StreamName
+from penstock.plan.planning import make_plan
+from penstock.timeline import NEVER
+
+
+def program_of(case: Case, shards: int) -> Program:
+    """The case's queries over its catalog, ready to run."""
+    catalog = Catalog(
+        tuple(StreamName(data.name and data.name.value) for data in case.streams),
+        tuple(GraphName(data.name and data.name.value) for data in case.graphs),
+    )
+    names = [f"q{i}" for i in range(len(case.queries))]
+    plan = make_plan([parse(text) for text in case.queries], catalog, names)
+    graphs = [static_graph(data.triples, data.name and data.name.value) for data in case.graphs]
+    return Program(plan, graphs, shards=shards, now=case.now)
+
+
+def static_graph(triples: Iterable, name: str | None) -> StaticGraph:
+    table = TermTable()
+    rows = sorted({tuple(table.add(term) for term in triple) for triple in triples})
+    return StaticGraph(name, np.array(rows, np.int64).reshape(-1, 3).T.copy(), table.chunk())
+
+
+def occurrences_of(elements: Iterable[Element]) -> Occurrences:
+    """Elements as the decoder would give them."""
+    table = TermTable()
+    elements = list(elements)
+    rows = [
+        (*(table.add(term) for term in triple), element.start, element.end)
+        for element in elements
+        for triple in element.triples
+    ]
+    columns = np.array(rows, np.int64).reshape(-1, 5).T.copy()
+    instants = np.unique(np.array([element.end for element in elements], np.int64))
+    return Occurrences(
+        *columns, instants=instants, terms=table.chunk(), elements=len(elements)
+    )
+
+
+def engine_answers(case: Case, shards: int = 1, *, restore: bool = False) -> list[Counter[Row]]:
+    """The engine's answers to each query; `restore`: every so often from stored chunks alone."""
+    program = program_of(case, shards)
+    live = [program.open(number) for number in range(shards)]
+    stored: list[dict[str, bytes]] = [{} for _ in live]
+    random = Random(case.seed)
+    found: dict[int, list[dict]] = {i: [] for i in range(len(case.queries))}
+    watermark, latest = NEVER, NEVER
+    for batch in [*case.batches, None]:
+        payloads: list[list[bytes]] = [[] for _ in live]
+        for stream in {number for number, _ in batch or ()}:
+            arrived = [case.streams[s].elements[e] for s, e in batch if s == stream]
+            latest = max([latest, *(element.end for element in arrived)])
+            for shard, payload in program.route(stream, occurrences_of(arrived)):
+                payloads[shard].append(payload)
+        before = watermark
+        if latest != NEVER:
+            watermark = max(watermark, latest - case.lateness)
+        for number in range(shards):
+            moves = [(payloads[number], before, False), ([], watermark, batch is None)]
+            for move in moves:
+                for query, table in live[number].answers(*move):
+                    assert query != LATE, f"late: {table.to_pylist()}"
+                    found[query] += table.to_pylist()
+            _store(stored[number], live[number])
+            if restore and random.random() < 0.5:
+                live[number] = program.open(number)
+                live[number].restore(stored[number].items())
+    return [canonical(map(_solution, rows)) for rows in found.values()]
+
+
+def _store(stored: dict[str, bytes], shard: ProgramShard) -> None:
+    puts, deletes = shard.changes()
+    for key in deletes:
+        del stored[key]
+    stored.update(puts)
+
+
+def _solution(row: dict) -> tuple[dict, int | None, int | None]:
+    start, end = row.pop("start"), row.pop("end")
+    terms = {name: parse_term(text.encode()) for name, text in row.items() if text is not None}
+    return terms, start, end
+
+
+def table_rows(table: pa.Table) -> list[tuple[dict, int | None, int | None]]:
+    """A table of answers as (bindings, start, end)."""
+    return [_solution(row) for row in table.to_pylist()]
