@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from oracle.model import ActiveGraph, Occurrence, StaticGraph, TimedDataset, Triple, stream_of
+from oracle.vocabulary import EPOCH
 from penstock.terms import NamedNode
 from penstock.timeline import MINUTE, format_duration, format_instant
 
@@ -57,7 +58,7 @@ class Case:
     queries: tuple[str, ...]
     lateness: int
     batches: tuple[Batch, ...]
-    now: int = field(default=1_704_067_200_000_000 - MINUTE)
+    now: int = EPOCH - MINUTE
 
     @cached_property
     def dataset(self) -> TimedDataset:
