@@ -75,6 +75,7 @@ class ToyShard:
         self.counts: Counter[int] = Counter()
         self.pending: dict[str, np.ndarray] = {}  # chunk key → rows (key, end)
         self.number = 0
+        self.watermark = NEVER
         self.puts: dict[str, bytes] = {}
         self.deletes: list[str] = []
 
@@ -82,7 +83,7 @@ class ToyShard:
         for name, data in chunks:
             if name == "counts":
                 stored = json.loads(data)
-                self.number = stored["number"]
+                self.number, self.watermark = stored["number"], stored["watermark"]
                 self.counts.update({int(k): n for k, n in stored["counts"].items()})
             else:
                 self.pending[name] = np.frombuffer(data, np.int64).reshape(-1, 2)
@@ -94,10 +95,11 @@ class ToyShard:
             rows = np.concatenate([np.frombuffer(p, np.int64).reshape(-1, 2) for p in payloads])
             if self.fail_on is not None and (rows[:, 0] == self.fail_on).any():
                 raise InputError("the key is forbidden", hint="choose another one")
-            late = rows[:, 1] < watermark
+            late = rows[:, 1] < self.watermark
             if late.any():
                 answers.append((-1, rows[late].tobytes()))
             self._keep(f"p{self.number:08d}", rows[~late])
+        self.watermark = watermark
         ripe = [rows[ended | (rows[:, 1] < watermark)] for rows in self.pending.values()]
         ripe = np.concatenate(ripe) if ripe else np.empty((0, 2), np.int64)
         if len(ripe):
@@ -110,7 +112,7 @@ class ToyShard:
                 self.counts[key] += 1
                 out.append((key, end, self.counts[key]))
             answers.append((0, np.array(out, np.int64).tobytes()))
-        counts = {"number": self.number, "counts": self.counts}
+        counts = {"number": self.number, "watermark": watermark, "counts": self.counts}
         self.puts["counts"] = json.dumps(counts).encode()
         return answers
 
@@ -127,10 +129,6 @@ class ToyShard:
         self.puts, self.deletes = {}, []
         return changed
 
-    def wake_at(self) -> int | None:
-        ends = [int(rows[:, 1].min()) for rows in self.pending.values()]
-        return min(ends) + 1 if ends else None
-
 
 def rows_of(payload: bytes, width: int) -> list[tuple[int, ...]]:
     return [tuple(row) for row in np.frombuffer(payload, np.int64).reshape(-1, width).tolist()]
@@ -143,7 +141,3 @@ def expected_answers(events: Iterable[tuple[int, int]]) -> list[tuple[int, int, 
         counts[key] += 1
         answers.append((key, end, counts[key]))
     return sorted(answers)
-
-
-def no_watermark() -> int:
-    return NEVER

@@ -31,16 +31,49 @@ def test_a_directory_is_read_by_name_and_other_files_are_left_alone(tmp_path):
 
 
 def test_growth_becomes_a_new_segment_up_to_the_last_complete_line(tmp_path):
-    file = tmp_path / "a.nq"
-    file.write_text("one\ntw")
+    file = tmp_path / "a.jsonl"
+    file.write_text("111\n22")
     log = log_of(tmp_path, file)
     log.discover(follow=True)
-    assert taken(log) == [("a.nq", 0, 4)]
+    assert taken(log) == [("a.jsonl", 0, 4)]
     assert log.discover(follow=True) == 0
     with open(file, "a") as out:
-        out.write("o\nthree\nfo")
+        out.write("2\n33333\n44")
     log.discover(follow=True)
-    assert taken(log) == [("a.nq", 0, 4), ("a.nq", 4, 14)]
+    assert taken(log) == [("a.jsonl", 0, 4), ("a.jsonl", 4, 14)]
+
+
+AT = "<http://www.w3.org/ns/prov#generatedAtTime>"
+INSTANT = '"2026-01-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+
+
+def element(name: str) -> str:
+    return f"<{name}> {AT} {INSTANT} .\n<s> <p> <o> <{name}> .\n"
+
+
+def test_an_element_that_may_go_on_waits_for_what_follows_it(tmp_path):
+    file = tmp_path / "a.nq"
+    first, second = element("x:1"), element("x:2")
+    file.write_text(first + second)
+    log = log_of(tmp_path, file)
+    log.discover(follow=True)
+    assert taken(log) == [("a.nq", 0, len(first))]
+    with open(file, "a") as out:
+        out.write("<s> <p> <more> <x:2> .\n")
+        out.write("<s> <p> <o> <x:3#t=2026-01-01T00:00:00Z> .\n")
+    log.discover(follow=True)
+    assert taken(log)[1:] == [("a.nq", len(first), os.stat(file).st_size)]
+
+
+def test_the_last_element_is_taken_when_its_file_has_been_left_alone(tmp_path):
+    file = tmp_path / "a.nq"
+    file.write_text(element("x:1"))
+    log = log_of(tmp_path, file)
+    assert log.discover(follow=True) == 0
+    past = os.stat(file).st_mtime - 2 * SETTLED
+    os.utime(file, (past, past))
+    log.discover(follow=True)
+    assert taken(log) == [("a.nq", 0, os.stat(file).st_size)]
 
 
 def test_without_follow_a_last_line_without_newline_counts(tmp_path):
@@ -52,18 +85,18 @@ def test_without_follow_a_last_line_without_newline_counts(tmp_path):
 
 
 def test_a_restart_knows_the_same_segments_and_drops_a_torn_last_entry(tmp_path):
-    file = tmp_path / "a.nq"
-    file.write_text("one\n")
+    file = tmp_path / "a.jsonl"
+    file.write_text("111\n")
     first = log_of(tmp_path, file)
     first.discover(follow=True)
     with open(first.log, "a") as out:
         out.write('["torn", 0')
     second = log_of(tmp_path, file)
     assert second.segments == first.segments
-    file.write_text("one\ntwo\n")
+    file.write_text("111\n222\n")
     second.discover(follow=True)
     assert log_of(tmp_path, file).segments == second.segments
-    assert taken(second) == [("a.nq", 0, 4), ("a.nq", 4, 8)]
+    assert taken(second) == [("a.jsonl", 0, 4), ("a.jsonl", 4, 8)]
 
 
 def test_a_compressed_file_is_one_piece_and_waits_until_it_is_left_alone(tmp_path):
@@ -81,11 +114,11 @@ def test_a_compressed_file_is_one_piece_and_waits_until_it_is_left_alone(tmp_pat
 
 
 def test_a_file_that_shrinks_is_an_error(tmp_path):
-    file = tmp_path / "a.nq"
-    file.write_text("one\ntwo\n")
+    file = tmp_path / "a.jsonl"
+    file.write_text("111\n222\n")
     log = log_of(tmp_path, file)
     log.discover(follow=True)
-    file.write_text("one\n")
+    file.write_text("111\n")
     with pytest.raises(InputError, match="shrunk from 8 to 4"):
         log.discover(follow=True)
 

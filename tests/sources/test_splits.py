@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from penstock.errors import InputError
 from penstock.sources import splits as module
 from penstock.sources.reading import read_split
-from penstock.sources.spool import Spool
 from penstock.sources.splits import SplitPlanner
+from penstock.sources.spool import Spool
 from penstock.sources.streams import StreamSpec
 
 
@@ -91,15 +92,15 @@ def test_an_empty_stream_still_has_one_batch_that_ends_it(tmp_path):
 
 
 def test_follow_waits_for_more_and_never_ends(tmp_path, small_pieces):
-    file = tmp_path / "a.nq"
-    file.write_text("one\ntw")
+    file = tmp_path / "a.jsonl"
+    file.write_text("111\n22")
     plan = planner(tmp_path, file, follow=True)
     [(offset, tasks)] = all_batches(plan)
-    assert (content(tasks), offset["ended"]) == (b"one\n", False)
+    assert (content(tasks), offset["ended"]) == (b"111\n", False)
     with open(file, "a") as out:
-        out.write("o\n")
+        out.write("2\n")
     [(offset, tasks)] = all_batches(plan, offset)
-    assert (content(tasks), offset["ended"]) == (b"two\n", False)
+    assert (content(tasks), offset["ended"]) == (b"222\n", False)
 
 
 def test_replanning_after_a_restart_gives_the_same_splits(tmp_path, small_pieces):
@@ -124,8 +125,6 @@ def test_what_has_ended_cannot_go_on(tmp_path):
 
 
 def test_standard_input_is_followed_until_it_ends(tmp_path, small_pieces):
-    import os
-
     reading, writing = os.pipe()
     spec = StreamSpec(None, ("-",))
     plan = SplitPlanner([spec], tmp_path / "log", follow=False, batch_bytes=99, parallelism=1)
@@ -136,5 +135,5 @@ def test_standard_input_is_followed_until_it_ends(tmp_path, small_pieces):
     os.close(writing)
     spool.run()
     batches = list(all_batches(plan))
-    assert b"".join(content(tasks) for _, tasks in batches) == b"one\ntwo\nthree\n"
+    assert b"".join(content(tasks) for _, tasks in batches) == b"one\ntwo\nthree"
     assert batches[-1][0]["ended"]

@@ -26,13 +26,14 @@ class Shard(Protocol):
         """Take over the chunks of the state store; called once, right after `open`."""
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
-        """Take in payloads at a watermark; answers as (query index or LATE, Arrow IPC bytes)."""
+        """Take in a batch and move to a watermark; (query index or LATE, Arrow IPC bytes).
+
+        What ends before the watermark that the shard was at so far is late. Called once in
+        every batch, also without payloads.
+        """
 
     def changes(self) -> tuple[list[tuple[str, bytes]], list[str]]:
         """The chunks to put and the keys to delete since the last call."""
-
-    def wake_at(self) -> int | None:
-        """The earliest watermark at which a step without input would answer something."""
 
 
 class Program(Protocol):

@@ -89,23 +89,22 @@ class Detector(StatefulProcessor):
         stamp: str | None = None
         clock = Clock(job.lateness)
         if head is not None:
-            stamp, watermark, ends = head
-            clock = Clock.restored(job.lateness, watermark, ends)
-        before = clock.watermark
-        after = clock.advance(seen, behind, ended)
+            stamp, reached, ends = head
+            clock = Clock.restored(job.lateness, reached, ends)
+        watermark = clock.advance(seen, behind, ended)
         step = KEEPER.step(
             job.run, job.program, shard, stamp, self._stored_chunks(),
-            payloads, before, after, ended,
+            payloads, watermark, ended,
         )  # fmt: skip
         for name in step.deletes:
             self.chunks.removeKey((name,))
         for name, data in step.puts:
             self.chunks.updateValue((name,), (data,))
-        self.head.update((step.stamp, after, clock.ends_text()))
+        self.head.update((step.stamp, watermark, clock.ends_text()))
         for query, payload in step.results:
             yield Row(query=query, shard=shard, place=place, payload=payload)
             place += 1
-        counted |= {"watermark": after, "ended": ended, "restored": step.restored}
+        counted |= {"watermark": watermark, "ended": ended, "restored": step.restored}
         told = json.dumps(counted).encode()
         yield Row(query=STATISTICS, shard=shard, place=place, payload=told)
 

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import PenstockError, UsageError
 from penstock.runtime.checkpoint import Checkpoint, open_checkpoint
 from penstock.runtime.contract import DecoderFactory, Program, RunStatistics
+from penstock.runtime.decoding import file_decoder
 from penstock.runtime.detect import Detector
 from penstock.runtime.failures import reason_of, recovered
 from penstock.runtime.job import Job, publish
@@ -56,7 +57,6 @@ def run(
     program: Program,
     streams: Sequence[StreamSpec],
     *,
-    decoder: DecoderFactory,
     on_batch: OnBatch,
     follow: bool = False,
     lateness: int = 0,
@@ -65,6 +65,7 @@ def run(
     on_progress: OnProgress | None = None,
     stop: threading.Event | None = None,
     options: RunOptions | None = None,
+    decoder: DecoderFactory = file_decoder,
 ) -> RunStatistics:
     """Run until the streams end, `stop` is set or the user interrupts.
 

@@ -57,14 +57,13 @@ class ShardKeeper:
         stamp: str | None,
         chunks: Iterable[tuple[str, bytes]],
         payloads: list[bytes],
-        before: int,
-        after: int,
+        watermark: int,
         ended: bool,
     ) -> Step:
         """Bring a shard from the state `stamp` (None: the beginning) one batch further.
 
-        `chunks` is only read if the shard must be restored. Payloads are taken in at the
-        watermark `before` the batch, which decides what is late; then time moves to `after`.
+        `chunks` is only read if the shard must be restored. What is late is decided by the
+        watermark that the shard was at; then it moves to `watermark`.
         """
         kept = self._of_run(run)
         # Out of the cache while it moves: a step that fails half-way leaves no shard behind.
@@ -76,10 +75,7 @@ class ShardKeeper:
                 shard.restore(chunks)
         else:
             shard = live.shard
-        results = list(shard.step(payloads, before, False)) if payloads else []
-        wake = shard.wake_at()
-        if ended or (after > before and wake is not None and wake <= after):
-            results += shard.step([], after, ended)
+        results = shard.step(payloads, watermark, ended)
         puts, deletes = shard.changes()
         new_stamp = uuid.uuid4().hex
         kept[number] = KeptShard(shard, new_stamp)

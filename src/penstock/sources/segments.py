@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.decode.formats import Format, is_stream_file
 from penstock.errors import InputError, UsageError
-from penstock.sources.streams import STANDARD_INPUT, StreamSpec, format_of
+from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 
 SETTLED = 1.0
 """Seconds that a file which is read in one piece must have been left alone in follow mode."""
@@ -56,6 +57,28 @@ def end_of_last_line(path: str, start: int, size: int) -> int:
                 return begin + found + 1
             at = begin
     return start
+
+
+def end_of_last_element(path: str, start: int, end: int) -> int:
+    """Where the last element ends that will not go on, of the complete lines in [start, end).
+
+    An element whose graph name tells its time is complete in every line. One whose time is
+    stated may go on in the next line, so its block of lines is left for the next look.
+    """
+    if end <= start:
+        return start
+    begin = max(start, end - _TAIL)
+    with open(path, "rb") as file:
+        file.seek(begin)
+        tail = file.read(end - begin)
+    if b"#t=" in tail[tail.rfind(b"\n", 0, -1) + 1 :]:
+        return end
+    from penstock.decode.splitting import align  # brings in the compiled code of decoding
+
+    last = at = 0 if begin == start else align(tail, 1)
+    while at < len(tail):
+        last, at = at, align(tail, at + 1)
+    return begin + last if last < len(tail) else start
 
 
 class SegmentLog:
@@ -135,9 +158,16 @@ class SegmentLog:
                 hint="a stream's file may only grow; write new data to a new file",
             )
         end = status.st_size
-        if follow and end > known and Path(path).parent != self.spool:
+        if end > known and (follow or not self._is_over(path)):
             end = end_of_last_line(path, known, end)
+            settled = time.time() - status.st_mtime >= SETTLED
+            if self.spec.format_for(path) is Format.NQUADS and not settled:
+                end = end_of_last_element(path, known, end)
         return Segment(path, known, end, False) if end > known else None
+
+    def _is_over(self, path: str) -> bool:
+        """Whether a file has all that it will ever have, in a run that does not follow."""
+        return Path(path).parent != self.spool or (self.spool / ENDED).exists()
 
     @property
     def finished(self) -> bool:
@@ -189,6 +219,6 @@ def _files_below(directory: Path, stated_format: str | None) -> list[str]:
         found += [
             os.path.join(folder, name)
             for name in names
-            if name[0] not in "._" and (stated_format or format_of(name))
+            if name[0] not in "._" and (stated_format or is_stream_file(name))
         ]
     return sorted(found)

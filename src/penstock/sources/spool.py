@@ -1,8 +1,8 @@
 """Standard input as a durable log: kept in files, so that a restart can read it again.
 
-What comes in is written to a directory in files of complete lines, which the source follows
-like any growing file. After a restart with the same checkpoint, standard input is taken as
-the continuation of what came before.
+What comes in is written to a file, which the source follows like any that grows. After a
+restart with the same checkpoint, standard input is taken as the continuation of what came
+before.
 """
 
 from __future__ import annotations
@@ -11,19 +11,11 @@ import os
 import threading
 from pathlib import Path
 
+from penstock.decode.formats import SUFFIXES, Format, format_named
 from penstock.sources.segments import ENDED
 from penstock.sources.streams import OF_LINES, StreamSpec
 
 _CHUNK = 1 << 20
-FILE_BYTES = 64 << 20
-
-_SUFFIX = {
-    "nquads": ".nq",
-    "jsonld": ".jsonl",
-    "trig": ".trig",
-    "csv": ".csv",
-    "parquet": ".parquet",
-}
 
 
 class Spool(threading.Thread):
@@ -31,9 +23,9 @@ class Spool(threading.Thread):
 
     def __init__(self, spec: StreamSpec, directory: Path, descriptor: int = 0) -> None:
         super().__init__(name="penstock-spool", daemon=True)
-        form = spec.format or "nquads"
+        form = format_named(spec.format) if spec.format else Format.NQUADS
         self.of_lines = form in OF_LINES
-        self.suffix = _SUFFIX[form]
+        self.suffix = next(suffix for suffix, each in SUFFIXES.items() if each is form)
         self.directory = directory
         self.descriptor = descriptor
         self.problem: OSError | None = None
@@ -56,27 +48,12 @@ class Spool(threading.Thread):
         return self.directory / f"input-{self._number:06d}{self.suffix}"
 
     def _copy_lines(self) -> None:
-        rest = b""
-        out = None
-        written = 0
-        while data := os.read(self.descriptor, _CHUNK):
-            cut = data.rfind(b"\n") + 1
-            if cut == 0:
-                rest += data
-                continue
-            if out is None or written >= FILE_BYTES:
-                if out is not None:
-                    os.close(out)
-                out = os.open(self._next_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-                written = 0
-            # One write per chunk: whoever looks sees complete lines only.
-            written += _write_all(out, rest + data[:cut])
-            rest = data[cut:]
-        if rest:
-            if out is None:
-                out = os.open(self._next_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            _write_all(out, rest + b"\n")
-        if out is not None:
+        # One file, however long: a new one could begin in the middle of an element.
+        out = os.open(self._next_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            while data := os.read(self.descriptor, _CHUNK):
+                _write_all(out, data)
+        finally:
             os.close(out)
 
     def _copy_whole(self) -> None:
@@ -87,8 +64,7 @@ class Spool(threading.Thread):
         os.replace(aside, self._next_file())
 
 
-def _write_all(descriptor: int, data: bytes) -> int:
+def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-    return len(data)

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
-from pathlib import PurePath
 from typing import Any
 
+from penstock.decode.formats import Compression, Format, format_named, format_of
 from penstock.errors import UsageError
 
 STANDARD_INPUT = "-"
-
-FORMAT_OF_SUFFIX = {
-    ".nq": "nquads",
-    ".nquads": "nquads",
-    ".nt": "nquads",
-    ".trig": "trig",
-    ".jsonld": "jsonld",
-    ".jsonl": "jsonld",
-    ".ndjson": "jsonld",
-    ".ndjsonld": "jsonld",
-    ".parquet": "parquet",
-    ".csv": "csv",
-}
-COMPRESSED = {".gz", ".zst", ".zstd"}
 # Formats in which every line stands for itself: cut anywhere, and followed while they grow.
-OF_LINES = {"nquads", "jsonld"}
-
-
-def format_of(path: str) -> str | None:
-    """The format that a file's name tells, or None."""
-    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
-    if suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-    return FORMAT_OF_SUFFIX.get(suffixes[-1]) if suffixes else None
-
-
-def is_compressed(path: str) -> bool:
-    return PurePath(path).suffix.lower() in COMPRESSED
+OF_LINES = {Format.NQUADS, Format.JSONLD}
+_FIRST_LINE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -45,34 +21,27 @@ class StreamSpec:
 
     iri: str | None
     paths: tuple[str, ...]
-    format: str | None = None  # None: each file's name tells
+    format: str | None = None  # None: each file's name tells; standard input is N-Quads
     start_predicate: str | None = None  # other predicates than PROV's for the time of an element
     end_predicate: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "paths", tuple(self.paths))
-        known = set(FORMAT_OF_SUFFIX.values())
-        if self.format is not None and self.format not in known:
-            raise UsageError(
-                f"{self.format!r} is not a format of streams",
-                hint=f"one of {', '.join(sorted(known))}",
-            )
+        object.__setattr__(self, "paths", tuple(map(str, self.paths)))
+        if self.format is not None:
+            format_named(self.format)
         if not self.paths:
             raise UsageError("a stream needs at least one file, directory or -")
 
-    def format_for(self, path: str) -> str:
+    def format_for(self, path: str) -> Format:
         """The format of one of its files."""
-        found = self.format or format_of(path)
-        if found is None:
-            raise UsageError(
-                f"the name of {path} does not tell its format",
-                hint="name it .nq, .trig, .jsonl, .parquet or .csv, or state the format",
-            )
-        return found
+        return format_of(path, self.format)[0]
 
     def cut_by_lines(self, path: str) -> bool:
         """Whether a file may be cut between any two lines, and may grow while it is read."""
-        return self.format_for(path) in OF_LINES and not is_compressed(path)
+        form, compression = format_of(path, self.format)
+        if compression is not Compression.NONE or form not in OF_LINES:
+            return False
+        return form is not Format.JSONLD or _is_json_lines(path)
 
     @property
     def from_standard_input(self) -> bool:
@@ -84,3 +53,16 @@ class StreamSpec:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> StreamSpec:
         return cls(**value)
+
+
+def _is_json_lines(path: str) -> bool:
+    """Whether the first line is a whole document, and not the first line of one."""
+    with open(path, "rb") as file:
+        line = file.readline(_FIRST_LINE)
+    if not line.endswith(b"\n") and len(line) < _FIRST_LINE:
+        return True  # a first line that is still being written
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
