@@ -343,7 +343,12 @@ def value_of(expression, one: Solution, scope: Scope, place: str = "", unseeded=
     Random functions draw from its place in the query and the solution, but for `unseeded`.
     """
     return value_or_none(
-        expression, one, lambda node: exists(node, one, scope), scope.now, scope.base, place,
+        expression,
+        one,
+        lambda node: exists(node, one, scope),
+        scope.now,
+        scope.base,
+        place,
         unseeded,
     )
 

@@ -20,7 +20,11 @@ ExistsTest = Callable[[object], bool]
 
 
 def _context(
-    one: Solution, exists: ExistsTest, now: int, base: str | None, place: str = "",
+    one: Solution,
+    exists: ExistsTest,
+    now: int,
+    base: str | None,
+    place: str = "",
     unseeded: frozenset[str] = frozenset(),
 ) -> Context:
     bindings = ((name, term) for name, term in one.mu if name not in unseeded)
@@ -29,14 +33,17 @@ def _context(
 
 
 def value_or_none(
-    expression: Expression, one: Solution, exists: ExistsTest, now: int, base: str | None,
-    place: str = "", unseeded: frozenset[str] = frozenset(),
+    expression: Expression,
+    one: Solution,
+    exists: ExistsTest,
+    now: int,
+    base: str | None,
+    place: str = "",
+    unseeded: frozenset[str] = frozenset(),
 ) -> Term | None:
     """The value of an expression for a solution; None where it is an error."""
     try:
-        return evaluate(
-            expression, one.value, _context(one, exists, now, base, place, unseeded)
-        )
+        return evaluate(expression, one.value, _context(one, exists, now, base, place, unseeded))
     except ExpressionError:
         return None
 
