@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.errors import UsageError
+from penstock.errors import InputError, UsageError
+from penstock.timeline import parse_duration
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
 STANDARD_INPUT = "-"
@@ -74,6 +75,17 @@ def read_named(text: str, option: str) -> Named:
     raise UsageError(
         f"{option} {text}: there is no such file or directory: {ways[0].source or '(empty)'}"
     )
+
+
+def read_duration(text: str, option: str) -> int:
+    """Reads a length of time, in microseconds."""
+    try:
+        duration = parse_duration(text)
+    except InputError as problem:
+        raise UsageError(f"{option}: {problem.message}", hint=problem.hint) from None
+    if duration < 0:
+        raise UsageError(f"{option} {text}: a negative duration has no meaning here")
+    return duration
 
 
 def existing_queries(paths: list[Path]) -> list[Path]:

@@ -15,11 +15,11 @@ from penstock.cli.options import (
     Quiet,
     Streams,
     existing_queries,
+    read_duration,
     read_named,
 )
 from penstock.cli.showing import Progress, show_summary
 from penstock.errors import UsageError
-from penstock.timeline import parse_duration
 
 
 class Format(StrEnum):
@@ -141,7 +141,10 @@ def run(
             hint="leave --checkpoint out, or write the stream to a file and follow that",
         )
     engine = Engine(
-        master=master, lateness=parse_duration(lateness), checkpoint=checkpoint, strict=strict
+        master=master,
+        lateness=read_duration(lateness, "--lateness"),
+        checkpoint=checkpoint,
+        strict=strict,
     )
     for text in stream:
         named = read_named(text, "--stream")

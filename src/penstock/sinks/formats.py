@@ -137,12 +137,14 @@ def _json_instant(instant: int) -> dict[str, str]:
 class _Elements(Encoder):
     """What N-Quads and TriG share: answers that are triples, as elements of a stream."""
 
+    name: str
+
     def __init__(self, shapes: Mapping[int, Shape]) -> None:
         super().__init__(shapes)
         for shape in shapes.values():
             if not shape.makes_triples:
                 raise UsageError(
-                    f"the format {self.suffix} is for triples, and {shape.name} makes none",
+                    f"the format {self.name} is for triples, and {shape.name} makes none",
                     hint="use csv, json, table or parquet, or write the query as a CONSTRUCT",
                 )
 
@@ -169,6 +171,9 @@ def element_name(query: str, start: int | None, end: int | None) -> str:
 
 
 class NQuads(_Elements):
+    """A quad per line."""
+
+    name = "nquads"
     suffix = "nq"
 
     def batch(self, answers: Answers, *, first: bool) -> bytes:
@@ -176,6 +181,9 @@ class NQuads(_Elements):
 
 
 class TriG(_Elements):
+    """Graphs in braces, with the prefixes of the queries."""
+
+    name = "trig"
     suffix = "trig"
 
     def __init__(self, shapes: Mapping[int, Shape]) -> None:
