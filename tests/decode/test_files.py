@@ -182,3 +182,12 @@ def test_rejects_of_a_range_tell_the_line_of_the_file(tmp_path):
     assert lines_before(path, len(data)) == 101
     with pytest.raises(InputError, match="line 51"):
         list(decode_file(path, begin=2000, end=len(data), strict=True))
+
+
+def test_an_element_larger_than_the_buffer_is_read_whole(tmp_path):
+    path = tmp_path / "s.nq"
+    quads = b"".join(b"<a:s%d> <a:p> <a:o> <a:g> .\n" % i for i in range(300))
+    path.write_bytes(quads + stated("<a:g>", "2026-01-01T12:00:00Z").encode() + lines(5))
+    found = read(path, piece_bytes=256)
+    assert len(found) == 305 and not found.rejects
+    assert facts(found) == facts(read(path))

@@ -44,15 +44,19 @@ def frozen(array: np.ndarray) -> np.ndarray:
 @njit(cache=True)
 def equal_bytes(left, left_at, right, right_at, length):
     """Whether the bytes at two addresses are the same."""
+    if length < 8:
+        for i in range(length):
+            if byte_at(left, left_at + i) != byte_at(right, right_at + i):
+                return False
+        return True
+    last = length - 8  # IRIs differ at their ends, so these come first
+    if word_at(left, left_at + last) != word_at(right, right_at + last):
+        return False
     i = 0
-    while i + 8 <= length:
+    while i < last:
         if word_at(left, left_at + i) != word_at(right, right_at + i):
             return False
         i += 8
-    while i < length:
-        if byte_at(left, left_at + i) != byte_at(right, right_at + i):
-            return False
-        i += 1
     return True
 
 

@@ -21,6 +21,17 @@ class PlainReader:
         self._file = file
         self._left = length
 
+    def read_into(self, room: memoryview) -> int:
+        """Fills the room as far as the file goes; how many bytes that were."""
+        if self._left is not None:
+            room = room[: self._left]
+        size = 0
+        while size < len(room) and (more := self._file.readinto(room[size:])):
+            size += more
+        if self._left is not None:
+            self._left -= size
+        return size
+
     def read(self, size: int) -> bytes:
         if self._left is None:
             return self._file.read(size)

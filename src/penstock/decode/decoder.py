@@ -88,6 +88,8 @@ def decode_pieces(
         data = b"".join(iter(lambda: reader.read(piece_bytes), b""))
         if data:
             yield decoder.decode(data)[0]
+    elif isinstance(reader, PlainReader):
+        yield from _decode_plain(decoder, reader, piece_bytes)
     else:
         rest = b""
         while data := reader.read(piece_bytes):
@@ -103,6 +105,22 @@ def decode_pieces(
         lines = decoder.line - 1
         where = f" after {lines} lines" if lines else ""
         yield Occurrences(rejects=[Reject(decoder.source, decoder.line, reader.damage + where, "")])
+
+
+def _decode_plain(decoder: Decoder, reader: PlainReader, piece_bytes: int) -> Iterator[Occurrences]:
+    """Decodes in one buffer that is used again for every piece: fresh memory costs time."""
+    buffer = memoryview(bytearray(piece_bytes))
+    kept = 0
+    while size := reader.read_into(buffer[kept:]):
+        found, taken = decoder.decode(buffer[: kept + size], final=False)
+        rest = bytes(buffer[taken : kept + size])
+        if 2 * len(rest) > len(buffer):  # an element larger than the buffer
+            buffer = memoryview(bytearray(2 * len(buffer)))
+        kept = len(rest)
+        buffer[:kept] = rest
+        yield found
+    if kept:
+        yield decoder.decode(buffer[:kept])[0]
 
 
 def decode_file(

@@ -201,6 +201,28 @@ def plain_iri(buffer, begin, end):
 
 
 @njit(cache=True)
+def plain_path(buffer, begin, end):
+    """Whether bytes are plain ASCII that may stand anywhere in a path or query."""
+    at = begin
+    while at < end and _IRI_BYTES[byte_at(buffer, at)]:
+        at += 1
+    return at == end
+
+
+@njit(cache=True)
+def folder_end(buffer, begin, end):
+    """The place after the last '/' in the path of a plain IRI that has a host, else `begin`."""
+    slashes = 0
+    last = begin
+    for at in range(begin, end):
+        if byte_at(buffer, at) == 0x2F:
+            slashes += 1
+            if slashes > 2:
+                last = at + 1
+    return last
+
+
+@njit(cache=True)
 def literal_end(buffer, at, limit):
     """The place of the closing quote, or -1 if something on the way needs a closer look."""
     while at < limit:

@@ -78,6 +78,7 @@ class LineDecoder:
         self.keep = keep_table(keep_predicates)
         self.stated = times.ids()
         self.label = SaltedLabels(source)
+        self._terms = 0
 
     def decode(
         self, data: bytes | memoryview, *, first_line: int = 1, final: bool = True
@@ -89,7 +90,8 @@ class LineDecoder:
         """
         buffer = np.frombuffer(data, np.uint8)
         limit = len(buffer) if final else last_newline(data)
-        rows = scan(buffer[:limit], keep=self.keep, stated=self.stated)
+        rows = scan(buffer[:limit], keep=self.keep, stated=self.stated, expected_terms=self._terms)
+        self._terms = len(rows.terms) * 9 // 8  # the next piece is probably like this one
         if not rows.kind.any():
             return settle(rows).occurrences([]), limit, rows.lines
 

@@ -33,12 +33,14 @@ from penstock.decode.lexical import (
     ODD_DATATYPE,
     datatype_tag,
     find_fragment,
+    folder_end,
     inline_value,
     iri_end,
     language_end,
     line_end,
     literal_end,
     plain_iri,
+    plain_path,
     read_instant,
     trusted_literal_end,
 )
@@ -167,6 +169,8 @@ def _scan(
     room = len(kinds)
     n_instants = 0
     last_instant = NEVER
+    folder_at = 0  # the part of a valid graph name up to the last '/' of its path
+    folder_size = 0
     collision = -1
     lines = 0
     while at < limit and rows < room and n_instants < room:
@@ -265,8 +269,17 @@ def _scan(
                     if start == NEVER:
                         break
                     if not same_graph and not trusted:
-                        if not plain_iri(buffer, g_at + 1, sharp):
-                            break
+                        # Names of a stream begin alike: what was valid before still is.
+                        if not (
+                            folder_size > 0
+                            and folder_size <= sharp - g_at
+                            and equal_bytes(buffer, folder_at, buffer, g_at, folder_size)
+                            and plain_path(buffer, g_at + folder_size, sharp)
+                        ):
+                            if not plain_iri(buffer, g_at + 1, sharp):
+                                break
+                            folder_at = g_at
+                            folder_size = folder_end(buffer, g_at, sharp) - g_at
                     kind = COMPACT
                     if not same_graph:
                         elements += 1
@@ -299,7 +312,7 @@ def _scan(
                     enter(slots, mask, o, o_at, o_end)
                     count += 1
                 if 4 * count + 16 > len(table):
-                    table = grown(table, 4)
+                    table = grown(table, 2)
                     slots, mask = address_of(table), mask_of(table)
             integers[0, rows] = s
             integers[1, rows] = p
@@ -381,18 +394,20 @@ def scan(
     keep: np.ndarray,
     stated: np.ndarray,
     trusted: bool = False,
+    expected_terms: int = 0,
 ) -> Rows:
     """Scans whole lines of N-Quads (the last one may lack its line break).
 
     `keep` is a `keep_table`; `stated` has the ids of the three time predicates. Trusted text
     has been written by ourselves: one space between terms, canonical terms, plain times.
+    `expected_terms` sizes the table of distinct terms, which otherwise grows as needed.
     """
     buffer = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
     buffer = interning.frozen(buffer)
     limit = len(buffer)
     if limit >> (63 - LENGTH_BITS):
         raise InputError("a piece of a stream must be smaller than 64 GiB")
-    table, count = interning.new_table(2048), 0
+    table, count = interning.new_table(max(2048, expected_terms)), 0
     parts, all_instants = [], []
     at = elements = lines = graph_at = graph_size = 0
     while at < limit:
