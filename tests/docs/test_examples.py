@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import by_oracle
+from docs import by_engine, by_oracle
 from docs.page import examples_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -30,3 +30,8 @@ def test_the_readme_shows_a_first_query():
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
 def test_by_the_definitions(example):
     assert by_oracle.answer(example) == example.expected()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
+def test_by_the_engine(example):
+    assert by_engine.answer(example) == example.expected()

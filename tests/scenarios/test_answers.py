@@ -49,6 +49,29 @@ def test_the_falls_are_those_that_a_person_would_find():
     assert expected("q1").total() - 1 == len(found)
 
 
+def test_by_the_engine():
+    from docs import by_engine
+    from oracle.cases import Element
+    from penstock.columns.ids import parse_term
+    from penstock.languages import parse
+
+    elements = [
+        Element(
+            tuple(tuple(parse_term(term.encode()) for term in t) for t in e.triples),
+            e.instant,
+            e.instant,
+        )
+        for e in stock_market.generate()
+    ]
+    queries = [parse(path.read_text()) for path, _ in find_scenario("stock-market").queries]
+    answers = by_engine.run(queries, [], elements, shards=2)
+    for name, (header, rows) in zip(NAMES, answers, strict=True):
+        found = Counter([tuple(header)])
+        for row, times in rows.items():
+            found[*("_:" if cell.startswith("_:") else cell for cell in row)] += times
+        assert found == expected(name), name
+
+
 @pytest.mark.slow
 def test_by_the_definitions():
     from oracle.closure import closure
