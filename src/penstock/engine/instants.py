@@ -93,7 +93,8 @@ class OrderedOperator(InstantOperator):
         if len(due) < 2:
             return due
         # Last key first, as lexsort wants it: start, all columns by name, the keys, the instant.
-        ties = [self._ranks(due.column(var), total_key) for var in sorted(due.vars, reverse=True)]
+        deciding = due.vars if self.step.ties is None else self.step.ties
+        ties = [self._ranks(due.column(var), total_key) for var in sorted(deciding, reverse=True)]
         keys = []
         for var, descending in reversed(self.step.keys):
             ranks = self._ranks(due.column(var), order_key)

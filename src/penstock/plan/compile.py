@@ -134,7 +134,9 @@ class Compiler:
 
     def _pathpattern(self, node: a.PathPattern, scope: Scope) -> Step:
         x, y = self.fresh("x"), self.fresh("y")
-        step = self.path(node.path, x, y, scope, node.subject, node.object)
+        key = a.Var(scope.key) if scope.key is not None else None
+        inner = replace(scope, key={node.object: y, node.subject: x}.get(key))
+        step = self.path(node.path, x, y, inner, node.subject, node.object)
         ends = {x: node.subject, y: node.object}
         for column, end in ends.items():
             if not isinstance(end, a.Var):
@@ -379,7 +381,9 @@ class Compiler:
     def _slice(self, node: a.Slice, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
         step = self.pattern(pattern, below)
-        if not is_ordered(step):
+        if is_ordered(step):
+            step = with_ties(step, step.vars)
+        else:
             step = steps.Ordered(step, (), scope.instants)
         return steps.Sliced(step, node.offset, node.limit)
 
@@ -432,8 +436,19 @@ def replace_exists(
     return expression
 
 
+_IN_ORDER = (steps.Columns, steps.Select, steps.Compute, steps.Unique)
+"""Steps that keep the order of their rows."""
+
+
 def is_ordered(step: Step) -> bool:
     """Whether rows of one instant come together and in order."""
-    while isinstance(step, (steps.Columns, steps.Select, steps.Compute, steps.Unique)):
+    while isinstance(step, _IN_ORDER):
         step = step.input
     return isinstance(step, steps.Ordered)
+
+
+def with_ties(step: Step, vars: tuple[str, ...]) -> Step:
+    """The same, where ORDER BY decides ties by the columns that are left in the end."""
+    if isinstance(step, _IN_ORDER):
+        return replace(step, input=with_ties(step.input, vars))
+    return replace(step, ties=vars)

@@ -369,11 +369,15 @@ class Aggregated(Step):
 
 @_step
 class Ordered(Step):
-    """ORDER BY within an instant; without keys, the total order of rows."""
+    """ORDER BY within an instant; without keys, the total order of rows.
+
+    `ties` are the columns that decide between equal rows; None: all of them.
+    """
 
     input: Step
     keys: tuple[tuple[str, bool], ...]  # column, descending
     instants: Streams = frozenset()
+    ties: Vars | None = None
 
     @property
     def vars(self) -> Vars:
