@@ -108,6 +108,14 @@ def test_can_be_timeless(text, timed, mixed):
     assert can_be_timeless(pattern(text), MIXED) is mixed
 
 
+def test_a_variable_graph_is_each_named_graph_in_turn():
+    # In :places alone nothing is timed, so there the OPTIONAL spreads over no instants.
+    node = pattern("GRAPH ?g { ?s :in ?c OPTIONAL { ?s :p ?o } }")
+    assert can_be_timeless(node, TIMED)
+    assert not needs_instants(node, TIMED)
+    assert depends_on_absence(node, TIMED)
+
+
 def test_known_predicates_of_static_graphs_rule_timeless_matches_out():
     known = GraphName(predicates=frozenset({iri("label").value}))
     dataset = Catalog(graphs=(known,)).active(None)

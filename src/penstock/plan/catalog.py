@@ -90,6 +90,12 @@ class ActiveDataset:
         """The dataset as the pattern inside `GRAPH name` sees it."""
         return replace(self, default=self.graph(name))
 
+    def each_within(self, name: NamedNode | Var) -> tuple[ActiveDataset, ...]:
+        """The datasets that the pattern inside `GRAPH name` is evaluated on, one by one."""
+        if isinstance(name, Var):
+            return tuple(replace(self, default=graph) for _, graph in self.named)
+        return (self.within(name),)
+
     def static_may_have(self, predicate: NamedNode | None) -> bool:
         """Whether a static triple of the default graph may have this predicate (None: any)."""
         for place in self.default.graphs:

@@ -24,7 +24,6 @@ from penstock.algebra.nodes import (
     Construct,
     Describe,
     Extend,
-    Graph,
     Group,
     OrderBy,
     PathPattern,
@@ -39,7 +38,7 @@ from penstock.algebra.nodes import (
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.leaves import query_leaves
 from penstock.plan.matching import LeafPattern, Step, has_closure, steps
-from penstock.plan.reads import Templates, expands_timeless, reads_stream
+from penstock.plan.reads import Templates, expands_timeless, inside, reads_stream
 from penstock.plan.rules import Connection
 from penstock.plan.variables import certain
 from penstock.plan.walk import ABSENCE, children, exists_patterns, required_and_other
@@ -154,11 +153,11 @@ def _obstacle(pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templ
     obstacle = _own_obstacle(pattern, key, dataset, derived)
     if obstacle is not None:
         return obstacle
-    inside = dataset.within(pattern.name) if isinstance(pattern, Graph) else dataset
-    for part in children(pattern) + exists_patterns(pattern):
-        obstacle = _obstacle(part, key, inside, derived)
-        if obstacle is not None:
-            return obstacle
+    for seen in inside(pattern, dataset):
+        for part in children(pattern) + exists_patterns(pattern):
+            obstacle = _obstacle(part, key, seen, derived)
+            if obstacle is not None:
+                return obstacle
     return None
 
 

@@ -42,9 +42,9 @@ from penstock.terms import NamedNode
 Templates = tuple[TriplePattern, ...]
 
 
-def _inside(pattern: Pattern, dataset: ActiveDataset) -> ActiveDataset:
-    """The dataset that the patterns below a node look at."""
-    return dataset.within(pattern.name) if isinstance(pattern, Graph) else dataset
+def inside(pattern: Pattern, dataset: ActiveDataset) -> tuple[ActiveDataset, ...]:
+    """The dataset that the patterns below a node look at; under `GRAPH ?g` one after the other."""
+    return dataset.each_within(pattern.name) if isinstance(pattern, Graph) else (dataset,)
 
 
 def reads_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
@@ -53,8 +53,8 @@ def reads_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
         return bool(pattern.triples) and dataset.default.reads_stream
     if isinstance(pattern, PathPattern):
         return dataset.default.reads_stream
-    inside = _inside(pattern, dataset)
-    return any(reads_stream(part, inside) for part in children(pattern) + exists_patterns(pattern))
+    parts = children(pattern) + exists_patterns(pattern)
+    return any(reads_stream(part, seen) for seen in inside(pattern, dataset) for part in parts)
 
 
 def streams_read(pattern: Pattern, dataset: ActiveDataset) -> frozenset[int]:
@@ -63,9 +63,10 @@ def streams_read(pattern: Pattern, dataset: ActiveDataset) -> frozenset[int]:
         return dataset.default.streams if pattern.triples else frozenset()
     if isinstance(pattern, PathPattern):
         return dataset.default.streams
-    inside = _inside(pattern, dataset)
     parts = children(pattern) + exists_patterns(pattern)
-    return frozenset().union(*(streams_read(part, inside) for part in parts))
+    return frozenset().union(
+        *(streams_read(part, seen) for seen in inside(pattern, dataset) for part in parts)
+    )
 
 
 def absence_depends_on(pattern: Pattern) -> tuple[Pattern, ...]:
@@ -80,16 +81,12 @@ def depends_on_absence(pattern: Pattern, dataset: ActiveDataset | None = None) -
     With a dataset, only absence in streams counts: static knowledge is known from the start.
     """
     others = absence_depends_on(pattern)
+    parts = children(pattern) + exists_patterns(pattern)
     if dataset is None:
-        if others:
-            return True
-        inside = None
-    else:
-        if any(reads_stream(other, dataset) for other in others):
-            return True
-        inside = _inside(pattern, dataset)
-    parts = children(pattern) + others
-    return any(depends_on_absence(part, inside) for part in parts)
+        return bool(others) or any(depends_on_absence(part) for part in parts)
+    return _absence_in_stream(pattern, dataset) or any(
+        depends_on_absence(part, seen) for seen in inside(pattern, dataset) for part in parts
+    )
 
 
 def can_be_timeless(pattern: Pattern, dataset: ActiveDataset, derived: Templates = ()) -> bool:
@@ -114,10 +111,13 @@ def can_be_timeless(pattern: Pattern, dataset: ActiveDataset, derived: Templates
         return False
     if isinstance(pattern, PER_INSTANT) and reads_stream(pattern, dataset):
         return False
-    inside = _inside(pattern, dataset)
     if isinstance(pattern, Group):
         return True
-    return any(can_be_timeless(child, inside, derived) for child in children(pattern))
+    return any(
+        can_be_timeless(child, seen, derived)
+        for seen in inside(pattern, dataset)
+        for child in children(pattern)
+    )
 
 
 def _matches_timeless(leaf: LeafPattern, dataset: ActiveDataset, derived: Templates) -> bool:
@@ -156,9 +156,10 @@ def needs_instants(pattern: Pattern, dataset: ActiveDataset, derived: Templates 
         return True
     if expands_timeless(pattern, dataset, derived):
         return True
-    inside = _inside(pattern, dataset)
     parts = children(pattern) + exists_patterns(pattern)
-    return any(needs_instants(part, inside, derived) for part in parts)
+    return any(
+        needs_instants(part, seen, derived) for seen in inside(pattern, dataset) for part in parts
+    )
 
 
 def query_needs_instants(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> bool:
