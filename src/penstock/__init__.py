@@ -1,3 +1,28 @@
 """Penstock detects complex events in RDF streams and reasons over them while they flow."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.errors import InputError, PenstockError, QueryError, UsageError
+
+if TYPE_CHECKING:
+    from penstock.api import Batch, Engine
+    from penstock.results import Answers, Solution
+
 __version__ = "0.1.0"
+__all__ = [
+    "Answers", "Batch", "Engine", "InputError", "PenstockError", "QueryError", "Solution",
+    "UsageError", "__version__",
+]  # fmt: skip
+
+_LAZY = {"Engine": "api", "Batch": "api", "Answers": "results", "Solution": "results"}
+
+
+def __getattr__(name: str):
+    """Loads the interface when it is first used: importing Spark takes a while."""
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(f"penstock.{_LAZY[name]}"), name)
+    raise AttributeError(f"module 'penstock' has no attribute {name!r}")

@@ -11,33 +11,23 @@ import pyarrow as pa
 
 from oracle.canonical import Row, canonical
 from oracle.cases import Case, Element
+from penstock import pipeline
 from penstock.columns.ids import parse_term
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import LATE, Program, ProgramShard
-from penstock.knowledge.graphs import StaticGraph
+from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse
-from penstock.plan.catalog import Catalog, GraphName, StreamName
-from penstock.plan.planning import make_plan
+from penstock.plan.catalog import StreamName
 from penstock.timeline import NEVER
 
 
 def program_of(case: Case, shards: int) -> Program:
     """The case's queries over its catalog, ready to run."""
-    catalog = Catalog(
-        tuple(StreamName(data.name and data.name.value) for data in case.streams),
-        tuple(GraphName(data.name and data.name.value) for data in case.graphs),
-    )
-    names = [f"q{i}" for i in range(len(case.queries))]
-    plan = make_plan([parse(text) for text in case.queries], catalog, names)
-    graphs = [static_graph(data.triples, data.name and data.name.value) for data in case.graphs]
-    return Program(plan, graphs, shards=shards, now=case.now)
-
-
-def static_graph(triples: Iterable, name: str | None) -> StaticGraph:
-    table = TermTable()
-    rows = sorted({tuple(table.add(term) for term in triple) for triple in triples})
-    return StaticGraph(name, np.array(rows, np.int64).reshape(-1, 3).T.copy(), table.chunk())
+    streams = [StreamName(data.name and data.name.value) for data in case.streams]
+    graphs = [graph_of(data.triples, data.name and data.name.value) for data in case.graphs]
+    queries = [parse(text) for text in case.queries]
+    return pipeline.program(queries, streams, graphs, shards=shards, now=case.now)
 
 
 def occurrences_of(elements: Iterable[Element]) -> Occurrences:
@@ -51,9 +41,7 @@ def occurrences_of(elements: Iterable[Element]) -> Occurrences:
     ]
     columns = np.array(rows, np.int64).reshape(-1, 5).T.copy()
     instants = np.unique(np.array([element.end for element in elements], np.int64))
-    return Occurrences(
-        *columns, instants=instants, terms=table.chunk(), elements=len(elements)
-    )
+    return Occurrences(*columns, instants=instants, terms=table.chunk(), elements=len(elements))
 
 
 def engine_answers(case: Case, shards: int = 1, *, restore: bool = False) -> list[Counter[Row]]:

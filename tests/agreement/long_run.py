@@ -49,8 +49,12 @@ def cases(seeds):
 
 
 def difference(expected, found) -> str:
-    lines = [f"   missing  {row} ×{n}" for row, n in sorted((expected - found).items(), key=repr)[:5]]
-    lines += [f"   surplus  {row} ×{n}" for row, n in sorted((found - expected).items(), key=repr)[:5]]
+    lines = [
+        f"   missing  {row} ×{n}" for row, n in sorted((expected - found).items(), key=repr)[:5]
+    ]
+    lines += [
+        f"   surplus  {row} ×{n}" for row, n in sorted((found - expected).items(), key=repr)[:5]
+    ]
     return "\n".join(lines)
 
 
@@ -62,7 +66,9 @@ def main(first: int, count: int, shards: list[int]) -> int:
                 for restore in (False, True):
                     found = engine_answers(case, number, restore=restore)
                     if found != expected:
-                        bad = next(i for i, pair in enumerate(zip(expected, found)) if pair[0] != pair[1])
+                        bad = next(
+                            i for i, pair in enumerate(zip(expected, found)) if pair[0] != pair[1]
+                        )
                         raise AssertionError(
                             f"{number} shards, restore={restore}: query {bad} differs\n"
                             + difference(expected[bad], found[bad])

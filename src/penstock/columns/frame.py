@@ -34,7 +34,10 @@ class Frame:
     def timeless(vars: Sequence[str], ids: np.ndarray) -> Frame:
         n = ids.shape[1]
         return Frame(
-            tuple(vars), ids, np.full(n, TIMELESS_START, np.int64), np.full(n, TIMELESS_END, np.int64)
+            tuple(vars),
+            ids,
+            np.full(n, TIMELESS_START, np.int64),
+            np.full(n, TIMELESS_END, np.int64),
         )
 
     @staticmethod
@@ -69,7 +72,9 @@ class Frame:
         return Frame(tuple(vars), self.ids, self.start, self.end)
 
     def extended(self, var: str, column: np.ndarray) -> Frame:
-        return Frame((*self.vars, var), np.vstack([self.ids, column[None, :]]), self.start, self.end)
+        return Frame(
+            (*self.vars, var), np.vstack([self.ids, column[None, :]]), self.start, self.end
+        )
 
     @staticmethod
     def concat(frames: Iterable[Frame], vars: Sequence[str]) -> Frame:

@@ -50,8 +50,14 @@ class AbsenceOperator(Operator):
         self.waiting = Waiting(store, depends, step.instants)
 
     def partners(
-        self, side: str, other: Step, vars: tuple[str, ...], when: str, until: Until = forever,
-        *, bindings_only: bool = False,
+        self,
+        side: str,
+        other: Step,
+        vars: tuple[str, ...],
+        when: str,
+        until: Until = forever,
+        *,
+        bindings_only: bool = False,
     ) -> Matcher:
         """Remembers another input, to find partners in it for rows with these columns."""
         shared = tuple(var for var in vars if var in other.vars)
@@ -73,7 +79,9 @@ class OuterOperator(AbsenceOperator):
     def __init__(self, step: steps.Outer, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         until = until_end if step.when == "eq" else until_out_of_reach(step.within)
-        self.optional = self.partners("optional", step.optional, step.required.vars, step.when, until)
+        self.optional = self.partners(
+            "optional", step.optional, step.required.vars, step.when, until
+        )
         self.sought = [
             self.partners(f"sought{i}", sought, step.vars, "ended", bindings_only=True)
             for i, sought in enumerate(step.sought)

@@ -13,9 +13,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FEW_TERMS = 4096
 
 
-def match(
-    scan: Scan, triples: tuple[np.ndarray, ...], start: np.ndarray, end: np.ndarray
-) -> Frame:
+def match(scan: Scan, triples: tuple[np.ndarray, ...], start: np.ndarray, end: np.ndarray) -> Frame:
     """The rows of a scan among triples (three columns of ids) with these intervals."""
     chosen: np.ndarray | None = None
     columns: dict[str, np.ndarray] = {}

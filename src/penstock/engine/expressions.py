@@ -27,8 +27,12 @@ from penstock.timeline import is_timeless, parse_duration, parse_instant
 
 RANDOM = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
 _COMPARE: dict[str, Callable] = {
-    "=": np.equal, "!=": np.not_equal, "<": np.less, ">": np.greater,
-    "<=": np.less_equal, ">=": np.greater_equal,
+    "=": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    ">": np.greater,
+    "<=": np.less_equal,
+    ">=": np.greater_equal,
 }
 _DURATIONS = frozenset(ids.XSD_BASE + name for name in ("duration", "dayTimeDuration"))
 _ROUNDING = 2.0**-50  # some ulps: covers the conversion from decimal and one operation
@@ -69,7 +73,10 @@ class Evaluator:
         return self._truth(condition, frame).true
 
     def column(
-        self, expression: Expression, frame: Frame, place: str = "",
+        self,
+        expression: Expression,
+        frame: Frame,
+        place: str = "",
         unseeded: frozenset[str] = frozenset(),
     ) -> np.ndarray:
         """The ids of the expression's values; 0 where it is an error.
@@ -196,7 +203,11 @@ class Evaluator:
         return Truth(outcome == 2, outcome == 1)
 
     def _row_by_row(
-        self, expression: Expression, frame: Frame, value: Callable, place: str = "",
+        self,
+        expression: Expression,
+        frame: Frame,
+        value: Callable,
+        place: str = "",
         unseeded: frozenset[str] = frozenset(),
     ) -> np.ndarray:
         """`value` for each distinct combination of what the expression looks at; 0 for an error."""
@@ -213,7 +224,9 @@ class Evaluator:
         for i, row in enumerate(rows.T.tolist()):
             bindings = dict(zip(seen, row))
             start, end = row[-2:] if timed or random else (0, 0)
-            seeding = {n: i for n, i in bindings.items() if i and n not in unseeded} if random else {}
+            seeding = (
+                {n: i for n, i in bindings.items() if i and n not in unseeded} if random else {}
+            )
             context = self._context(seeding, start, end, place)
             try:
                 results[i] = value(self._lookup(bindings), context)
@@ -239,10 +252,14 @@ class Evaluator:
 def _arithmetic(name: str, left: Quantity, right: Quantity) -> Quantity | None:
     kinds = (left.kind, name, right.kind)
     result = {
-        (NUMBER, "+", NUMBER): NUMBER, (NUMBER, "-", NUMBER): NUMBER,
-        (NUMBER, "*", NUMBER): NUMBER, (NUMBER, "/", NUMBER): NUMBER,
-        (INSTANT, "-", INSTANT): DURATION, (INSTANT, "+", DURATION): INSTANT,
-        (INSTANT, "-", DURATION): INSTANT, (DURATION, "+", DURATION): DURATION,
+        (NUMBER, "+", NUMBER): NUMBER,
+        (NUMBER, "-", NUMBER): NUMBER,
+        (NUMBER, "*", NUMBER): NUMBER,
+        (NUMBER, "/", NUMBER): NUMBER,
+        (INSTANT, "-", INSTANT): DURATION,
+        (INSTANT, "+", DURATION): INSTANT,
+        (INSTANT, "-", DURATION): INSTANT,
+        (DURATION, "+", DURATION): DURATION,
         (DURATION, "-", DURATION): DURATION,
     }.get(kinds)
     if result is None:

@@ -79,9 +79,13 @@ class AggregatedOperator(InstantOperator):
         if argument is None:
             if not call.distinct:
                 return self.terms.add(Literal(str(len(rows)), datatype=XSD.integer))
-            return self._term(aggregate(call, [tuple(column) for column in frame.ids[:, rows].T.tolist()]))
+            return self._term(
+                aggregate(call, [tuple(column) for column in frame.ids[:, rows].T.tolist()])
+            )
         column = frame.column(argument)[rows].tolist()
-        return self._term(aggregate(call, [self.terms.term(id_) if id_ else None for id_ in column]))
+        return self._term(
+            aggregate(call, [self.terms.term(id_) if id_ else None for id_ in column])
+        )
 
     def _term(self, term) -> int:
         return 0 if term is None else self.terms.add(term)

@@ -76,10 +76,26 @@ def _meets(mode, within, ls, le, rs, re):
 
 @njit(cache=True)
 def join_batch(
-    mode, within, order, cursor,
-    lkeys, lhash, lstart, lend, lslots, lprev, ltop,
-    rkeys, rhash, rstart, rend, rslots, rprev, rtop,
-    out_left, out_right,
+    mode,
+    within,
+    order,
+    cursor,
+    lkeys,
+    lhash,
+    lstart,
+    lend,
+    lslots,
+    lprev,
+    ltop,
+    rkeys,
+    rhash,
+    rstart,
+    rend,
+    rslots,
+    rprev,
+    rtop,
+    out_left,
+    out_right,
 ):
     """Joins a batch into both sides at once: each new row meets what came before it, then is linked.
 
@@ -99,7 +115,9 @@ def join_batch(
                 at = rslots[lhash[row] & (rslots.size - 1)]
             reach = end if mode == 1 else end - within - 1
             while at >= 0 and rtop[at] > reach:
-                if rhash[at] == lhash[row] and _meets(mode, within, start, end, rstart[at], rend[at]):
+                if rhash[at] == lhash[row] and _meets(
+                    mode, within, start, end, rstart[at], rend[at]
+                ):
                     if _same_key(lkeys, row, rkeys, at):
                         if count == capacity:
                             cursor[0], cursor[1] = position, at
@@ -119,7 +137,9 @@ def join_batch(
                 at = lslots[rhash[row] & (lslots.size - 1)]
             reach = end - within - 1
             while at >= 0 and ltop[at] > reach:
-                if lhash[at] == rhash[row] and _meets(mode, within, lstart[at], lend[at], start, end):
+                if lhash[at] == rhash[row] and _meets(
+                    mode, within, lstart[at], lend[at], start, end
+                ):
                     if _same_key(rkeys, row, lkeys, at):
                         if count == capacity:
                             cursor[0], cursor[1] = position, at
@@ -143,9 +163,22 @@ def join_batch(
 
 @njit(cache=True)
 def probe(
-    mode, within, cursor, lkeys, lhash, lstart, lend,
-    rkeys, rhash, rstart, rend, rslots, rprev, rtop,
-    out_left, out_right,
+    mode,
+    within,
+    cursor,
+    lkeys,
+    lhash,
+    lstart,
+    lend,
+    rkeys,
+    rhash,
+    rstart,
+    rend,
+    rslots,
+    rprev,
+    rtop,
+    out_left,
+    out_right,
 ):
     """Pairs of left rows with the indexed right rows they meet; resumes like `join_batch`."""
     count = 0

@@ -105,7 +105,9 @@ class TableOperator(Operator):
         if not clock.first or not rows:
             return Frame.empty(vars)
         cells = [[self.terms.add(term) if term is not None else 0 for term in row] for row in rows]
-        return Frame.timeless(vars, np.array(cells, np.int64).reshape(len(rows), len(vars)).T.copy())
+        return Frame.timeless(
+            vars, np.array(cells, np.int64).reshape(len(rows), len(vars)).T.copy()
+        )
 
 
 class RenameOperator(Operator):
@@ -232,7 +234,10 @@ class DomainOperator(Operator):
 
 
 _MODES = {
-    "any": kernels.ANY, "seq": kernels.SEQ, "eq": kernels.EQ, "ended": kernels.ENDED,
+    "any": kernels.ANY,
+    "seq": kernels.SEQ,
+    "eq": kernels.EQ,
+    "ended": kernels.ENDED,
     "before": kernels.BEFORE,
 }
 
@@ -266,7 +271,8 @@ class MeetOperator(Operator):
             for i, j in pairing.join():
                 found.append(
                     combine(
-                        left_rows.frame(self.left.vars, i), right_rows.frame(self.right.vars, j),
+                        left_rows.frame(self.left.vars, i),
+                        right_rows.frame(self.right.vars, j),
                         self.step.vars,
                     )
                 )
@@ -285,10 +291,13 @@ class MeetOperator(Operator):
                 both = self.left.bound(left_part) & self.right.bound(right_part)
                 keys = [var for var in self.step.shared if var in both]
                 pairing = Pairing(
-                    left_rows, right_rows,
+                    left_rows,
+                    right_rows,
                     [self.left.vars.index(var) for var in keys],
                     [self.right.vars.index(var) for var in keys],
-                    _MODES[self.step.when], self.step.within, left_part[1] or right_part[1],
+                    _MODES[self.step.when],
+                    self.step.within,
+                    left_part[1] or right_part[1],
                 )
                 pairing.prepare()
                 self.pairings[left_part, right_part] = pairing
@@ -330,7 +339,9 @@ class Matcher:
         if (part, keys, timed) not in self._indexes:
             columns = [self.store.vars.index(var) for var in keys]
             with_time = timed and self.mode == kernels.EQ
-            self._indexes[part, keys, timed] = Index(rows, columns, with_time=with_time, timed=timed)
+            self._indexes[part, keys, timed] = Index(
+                rows, columns, with_time=with_time, timed=timed
+            )
         return self._indexes[part, keys, timed]
 
 
@@ -352,7 +363,11 @@ class ClosureOperator(Operator):
         while len(new):
             found.append(new)
             longer = [*self.after.of(new, self.step.within), *self.before.of(new, self.step.within)]
-            new = self.seen.add(Frame.concat(longer, self.step.vars)) if longer else Frame.empty(new.vars)
+            new = (
+                self.seen.add(Frame.concat(longer, self.step.vars))
+                if longer
+                else Frame.empty(new.vars)
+            )
         return Frame.concat(found, self.step.vars)
 
 
@@ -372,7 +387,9 @@ class _Composition:
                 if len(chosen) and rows.count:
                     yield from self._compose(chosen, rows, not (none or other), within)
 
-    def _compose(self, frame: Frame, rows: Rows, timed: bool, within: int | None) -> Iterator[Frame]:
+    def _compose(
+        self, frame: Frame, rows: Rows, timed: bool, within: int | None
+    ) -> Iterator[Frame]:
         key = (id(rows), timed)
         if key not in self._indexes:
             self._indexes[key] = Index(rows, [self.column], timed=timed)
@@ -380,8 +397,10 @@ class _Composition:
             mine, other = frame.take(i), rows.frame(frame.vars, j)
             first, second = (mine, other) if self.column == 0 else (other, mine)
             yield Frame(
-                frame.vars, np.stack([first.ids[0], second.ids[1]]),
-                np.minimum(mine.start, other.start), np.maximum(mine.end, other.end),
+                frame.vars,
+                np.stack([first.ids[0], second.ids[1]]),
+                np.minimum(mine.start, other.start),
+                np.maximum(mine.end, other.end),
             )
 
 
@@ -406,5 +425,7 @@ def is_literal(ids: np.ndarray, terms: TermTable) -> np.ndarray:
     inline = (ids > 0) & (ids < term_ids.HASHED)
     hashed = np.unique(ids[ids >= term_ids.HASHED])
     texts = terms.texts(hashed).to_pylist()
-    literals = np.array([id_ for id_, text in zip(hashed.tolist(), texts) if text[:1] == b'"'], np.int64)
+    literals = np.array(
+        [id_ for id_, text in zip(hashed.tolist(), texts) if text[:1] == b'"'], np.int64
+    )
     return inline | np.isin(ids, literals)

@@ -122,9 +122,7 @@ class ProgramShard:
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
         """Takes in payloads at a watermark; answers as (query index or LATE, Arrow IPC bytes)."""
-        return [
-            (query, to_ipc(table)) for query, table in self.answers(payloads, watermark, ended)
-        ]
+        return [(query, to_ipc(table)) for query, table in self.answers(payloads, watermark, ended)]
 
     def answers(
         self, payloads: list[bytes], watermark: int, ended: bool
@@ -149,7 +147,11 @@ def answer_table(frame: Frame, terms: TermTable) -> pa.Table:
     return pa.table(
         [*columns, *times],
         schema=pa.schema(
-            [*((var, pa.string()) for var in frame.vars), ("start", pa.int64()), ("end", pa.int64())]
+            [
+                *((var, pa.string()) for var in frame.vars),
+                ("start", pa.int64()),
+                ("end", pa.int64()),
+            ]
         ),
     )
 

@@ -178,7 +178,9 @@ class Shard:
 
     def _next_due(self) -> int:
         """The earliest instant at which something waits; FOREVER if nothing does."""
-        waiting = [operator.waiting.store for operator in self.operators if hasattr(operator, "waiting")]
+        waiting = [
+            operator.waiting.store for operator in self.operators if hasattr(operator, "waiting")
+        ]
         ends = [
             int(rows.end[: rows.count].min())
             for store in waiting
@@ -269,9 +271,7 @@ class Shard:
             for store in operator.stores
             for rows in store.parts.values()
         ]
-        used += [
-            frame.ids.reshape(-1) for frames in self._answers.values() for frame in frames
-        ]
+        used += [frame.ids.reshape(-1) for frames in self._answers.values() for frame in frames]
         self.terms.retain(np.unique(np.concatenate([np.unique(ids) for ids in used])))
         self._kept_terms = self.terms.size
 

@@ -105,7 +105,12 @@ class Index:
     """
 
     def __init__(
-        self, rows: Rows, columns: list[int], *, with_time: bool = False, timed: bool = True,
+        self,
+        rows: Rows,
+        columns: list[int],
+        *,
+        with_time: bool = False,
+        timed: bool = True,
         metric: str = "end",
     ) -> None:
         self.rows = rows
@@ -139,7 +144,9 @@ class Index:
             self.start = self.end = np.zeros(capacity, np.int64)
         for k, column in enumerate(self.columns):
             self.keys[k, self.hashed : n] = rows.ids[column, self.hashed : n]
-        kernels.hash_keys(self.keys, self.hashed, n, self.start, self.end, self.with_time, self.hash)
+        kernels.hash_keys(
+            self.keys, self.hashed, n, self.start, self.end, self.with_time, self.hash
+        )
         self.hashed = n
         if len(self.slots) < n:
             linked, self.linked = self.linked, 0
@@ -274,8 +281,14 @@ class Pairing:
     """Two parts that join: their chains, and the batch join over them."""
 
     def __init__(
-        self, left: Rows, right: Rows, left_keys: list[int], right_keys: list[int], mode: int,
-        within: int | None, timeless: bool,
+        self,
+        left: Rows,
+        right: Rows,
+        left_keys: list[int],
+        right_keys: list[int],
+        mode: int,
+        within: int | None,
+        timeless: bool,
     ) -> None:
         if timeless:
             mode, within = kernels.ANY, None
@@ -284,7 +297,10 @@ class Pairing:
         equal = mode == kernels.EQ
         self.left = Index(left, left_keys, with_time=equal, timed=not timeless)
         self.right = Index(
-            right, right_keys, with_time=equal, timed=not timeless,
+            right,
+            right_keys,
+            with_time=equal,
+            timed=not timeless,
             metric="start" if mode == kernels.SEQ else "end",
         )
 
@@ -309,8 +325,14 @@ class Pairing:
         order = order[np.argsort(times, kind="stable")]
         yield from _portions(
             lambda cursor, out_left, out_right: kernels.join_batch(
-                self.mode, self.within, order, cursor, *left.arrays(), *right.arrays(),
-                out_left, out_right,
+                self.mode,
+                self.within,
+                order,
+                cursor,
+                *left.arrays(),
+                *right.arrays(),
+                out_left,
+                out_right,
             ),
             len(order),
         )

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from pyoxigraph import DefaultGraph, Quad
+from pyoxigraph import DefaultGraph
 
 from penstock.columns.terms import TermChunk, TermTable
-from penstock.terms import NamedNode
+from penstock.decode.graphs import read_graph
+from penstock.terms import NamedNode, Term
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,24 +24,28 @@ class StaticGraph:
     def __len__(self) -> int:
         return self.triples.shape[1]
 
+    def predicates(self) -> frozenset[str]:
+        """The IRIs that stand as predicates."""
+        table = TermTable(self.terms)
+        return frozenset(table.term(id_).value for id_ in np.unique(self.triples[1]).tolist())
 
-def graph_of(quads: Iterable[Quad], iri: str | None) -> StaticGraph:
-    """A static graph with the triples of some quads."""
+
+def graph_of(triples: Iterable[tuple[Term, Term, Term]], iri: str | None) -> StaticGraph:
+    """A static graph of some triples."""
     table = TermTable()
-    rows = {(table.add(q.subject), table.add(q.predicate), table.add(q.object)) for q in quads}
-    triples = np.array(sorted(rows), np.int64).reshape(-1, 3).T.copy()
-    return StaticGraph(iri, triples, table.chunk())
+    rows = {tuple(map(table.add, triple)) for triple in triples}
+    columns = np.array(sorted(rows), np.int64).reshape(-1, 3).T.copy()
+    return StaticGraph(iri, columns, table.chunk())
 
 
 def read_graphs(path: str, iri: str | None = None) -> list[StaticGraph]:
     """The graphs of a file: its default graph under the given name, its named ones under theirs."""
-    by_name: dict[str | None, list[Quad]] = {iri: []}
-    from penstock.decode.graphs import read_graph
+    by_name: dict[str | None, list[tuple[Term, Term, Term]]] = {iri: []}
     for quad in read_graph(path):
         name = quad.graph_name
         key = iri if isinstance(name, DefaultGraph) else _name(name)
-        by_name.setdefault(key, []).append(quad)
-    return [graph_of(quads, name) for name, quads in by_name.items() if quads or name == iri]
+        by_name.setdefault(key, []).append((quad.subject, quad.predicate, quad.object))
+    return [graph_of(triples, name) for name, triples in by_name.items()]
 
 
 def _name(name) -> str:

@@ -38,7 +38,12 @@ class Scope:
 
 
 def compile_query(
-    query: a.Query, catalog: Catalog, *, name: str, key: str | None = None, feeds: bool = True,
+    query: a.Query,
+    catalog: Catalog,
+    *,
+    name: str,
+    key: str | None = None,
+    feeds: bool = True,
     instants: frozenset[int] = frozenset(),
 ) -> Step:
     """The plan of a whole query; its last step gives the answers."""
@@ -85,9 +90,9 @@ class Compiler:
         triples = self.pattern(a.BGP((triple,)), replace(scope, within=None))
         branches: list[Step] = []
         for subject in query.subjects:
-            required = _columns(
-                steps.Compute(described, resource.name, subject), (resource.name,)
-            )
+            named = steps.Compute(described, resource.name, subject)
+            bound = steps.Select(named, a.Call("BOUND", (resource,)))
+            required = _columns(bound, (resource.name,))
             branches.append(
                 steps.Outer(required, triples, "ended", instants=scope.instants, describes=True)
             )
@@ -96,7 +101,8 @@ class Compiler:
 
     # --- leaves ---
 
-    def scan(self, triple: a.TriplePattern, scope: Scope) -> Step:
+    def scan(self, triple: a.TriplePattern, scope: Scope, *, unique: bool = True) -> Step:
+        """The matches of a triple pattern; each occurrence counts once (`unique`)."""
         positions: list[Term | str] = []
         seen: dict[str, str] = {}
         key = None
@@ -110,15 +116,15 @@ class Compiler:
                 positions.append(term)
         if isinstance(positions[0], Literal) or isinstance(positions[1], (Literal, BlankNode)):
             return steps.Table(tuple(seen), ())
-        scan = steps.Scan(*positions, scope.graph, key)
-        return steps.Rename(scan, tuple(seen))
+        scan: Step = steps.Scan(*positions, scope.graph, key)
+        return steps.Rename(steps.Unique(scan) if unique else scan, tuple(seen))
 
     def _bgp(self, node: a.BGP, scope: Scope) -> Step:
         if not node.triples:
             return UNIT
         if len(node.triples) == 1:
-            return steps.Unique(self.scan(node.triples[0], scope))
-        scans = [self.scan(triple, scope) for triple in dict.fromkeys(node.triples)]
+            return self.scan(node.triples[0], scope)
+        scans = [self.scan(triple, scope, unique=False) for triple in dict.fromkeys(node.triples)]
         step, *rest = scans
         while rest:
             # The next triple is one that is connected, so that no cartesian product arises.
@@ -148,12 +154,17 @@ class Compiler:
         return steps.Rename(_columns(step, tuple(kept)), tuple(kept.values()))
 
     def path(
-        self, path: a.Path, x: str, y: str, scope: Scope,
-        subject: a.TermOrVar | None = None, object_: a.TermOrVar | None = None,
+        self,
+        path: a.Path,
+        x: str,
+        y: str,
+        scope: Scope,
+        subject: a.TermOrVar | None = None,
+        object_: a.TermOrVar | None = None,
     ) -> Step:
         """The pairs (x, y) that a path connects; constant ends matter to zero-length paths."""
         if isinstance(path, NamedNode):
-            return steps.Unique(self.scan(a.TriplePattern(a.Var(x), path, a.Var(y)), scope))
+            return self.scan(a.TriplePattern(a.Var(x), path, a.Var(y)), scope)
         if isinstance(path, a.Inverse):
             return _columns(self.path(path.path, y, x, scope, object_, subject), (x, y))
         if isinstance(path, a.Sequence):
@@ -172,7 +183,9 @@ class Compiler:
         if isinstance(path, a.OneOrMore):
             return pairs
         same = a.Call("SAMETERM", (a.Var(x), a.Var(y)))
-        zero = steps.Merge(self._zero_length(x, y, scope, subject, object_), steps.Select(pairs, same))
+        zero = steps.Merge(
+            self._zero_length(x, y, scope, subject, object_), steps.Select(pairs, same)
+        )
         return steps.Merge(
             steps.Unique(zero, subsume=True), steps.Select(pairs, a.Call("!", (same,)))
         )
@@ -183,7 +196,7 @@ class Compiler:
             if names is not None:
                 p = a.Var(self.fresh("p"))
                 triple = a.TriplePattern(a.Var(s), p, a.Var(o))
-                step: Step = steps.Unique(self.scan(triple, scope))
+                step = self.scan(triple, scope)
                 for name in names:
                     same = a.Call("SAMETERM", (p, name))
                     step = steps.Select(step, a.Call("!", (same,)))
@@ -191,15 +204,21 @@ class Compiler:
         return reduce(steps.Merge, directions)
 
     def _zero_length(
-        self, x: str, y: str, scope: Scope,
-        subject: a.TermOrVar | None, object_: a.TermOrVar | None,
+        self,
+        x: str,
+        y: str,
+        scope: Scope,
+        subject: a.TermOrVar | None,
+        object_: a.TermOrVar | None,
     ) -> Step:
-        constants = {end for end in (subject, object_) if end is not None and not isinstance(end, a.Var)}
+        constants = {
+            end for end in (subject, object_) if end is not None and not isinstance(end, a.Var)
+        }
         if constants:
             rows = tuple((end, end) for end in constants) if len(constants) == 1 else ()
             return steps.Table((x, y), rows)
         s, p, o = (a.Var(self.fresh(kind)) for kind in "spo")
-        triples = self.scan(a.TriplePattern(s, p, o), scope)
+        triples = self.scan(a.TriplePattern(s, p, o), scope, unique=False)
         ends = [steps.Rename(_columns(triples, (end.name,)), (x,)) for end in (s, o)]
         nodes = steps.Unique(steps.Merge(*ends), subsume=True)
         return steps.Compute(nodes, y, a.Var(x))
@@ -222,27 +241,40 @@ class Compiler:
         return self._meet(node, scope, "eq")
 
     def _union(self, node: a.Union_, scope: Scope) -> Step:
-        return steps.Merge(*(self.pattern(child, below) for child, below in self._children(node, scope)))
+        return steps.Merge(
+            *(self.pattern(child, below) for child, below in self._children(node, scope))
+        )
 
     def _graph(self, node: a.Graph, scope: Scope) -> Step:
         if isinstance(node.name, NamedNode):
-            return self.pattern(node.pattern, replace(scope, dataset=scope.dataset.within(node.name)))
+            return self.pattern(
+                node.pattern, replace(scope, dataset=scope.dataset.within(node.name))
+            )
         name = node.name.name
         branches = []
         for iri, _ in scope.dataset.named:
             graph = NamedNode(iri)
             below = replace(scope, dataset=scope.dataset.within(graph))
             table = steps.Table((name,), ((graph,),))
-            branches.append(steps.Meet(table, self.pattern(node.pattern, below), "any", scope.within))
+            branches.append(
+                steps.Meet(table, self.pattern(node.pattern, below), "any", scope.within)
+            )
         if not branches:
-            return steps.Table((name, *sorted(v.name for v in variables.possible(node.pattern))), ())
+            return steps.Table(
+                (name, *sorted(v.name for v in variables.possible(node.pattern))), ()
+            )
         return reduce(steps.Merge, branches)
 
     # --- absence ---
 
     def _outer(
-        self, required: a.Pattern, optional: a.Pattern, below: dict[int, Scope], when: str,
-        condition: a.Expression | None, scope: Scope,
+        self,
+        required: a.Pattern,
+        optional: a.Pattern,
+        below: dict[int, Scope],
+        when: str,
+        condition: a.Expression | None,
+        scope: Scope,
     ) -> Step:
         left = self.pattern(required, below[id(required)])
         right = self.pattern(optional, below[id(optional)])
@@ -258,8 +290,14 @@ class Compiler:
 
         condition = replace_exists(condition, sought)
         return steps.Outer(
-            left, right, when, condition, bounds.duration_bound(condition),
-            tuple(var for var, _ in marks), tuple(step for _, step in marks), scope.instants,
+            left,
+            right,
+            when,
+            condition,
+            bounds.duration_bound(condition),
+            tuple(var for var, _ in marks),
+            tuple(step for _, step in marks),
+            scope.instants,
         )
 
     def _leftjoin(self, node: a.LeftJoin, scope: Scope) -> Step:
@@ -317,7 +355,10 @@ class Compiler:
         return step, expression
 
     def _with_outer_bindings(
-        self, step: Step, expression: a.Expression, scope: Scope,
+        self,
+        step: Step,
+        expression: a.Expression,
+        scope: Scope,
         also_bound: frozenset[str] = frozenset(),
     ) -> Step:
         """Inside EXISTS: joins in the outer bindings that an expression needs and the group lacks."""
@@ -432,7 +473,9 @@ def replace_exists(
     if isinstance(expression, a.Exists):
         return replacement(expression)
     if isinstance(expression, a.Call):
-        return a.Call(expression.name, tuple(replace_exists(arg, replacement) for arg in expression.args))
+        return a.Call(
+            expression.name, tuple(replace_exists(arg, replacement) for arg in expression.args)
+        )
     return expression
 
 

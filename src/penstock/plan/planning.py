@@ -9,6 +9,7 @@ from penstock.algebra.nodes import Ask, Construct, Describe, ParsedQuery, Select
 from penstock.plan.catalog import Catalog
 from penstock.plan.compile import compile_query
 from penstock.plan.keys import Key, NoKey, find_program_key
+from penstock.plan.reads import query_needs_instants
 from penstock.plan.rules import (
     Program,
     instant_streams,
@@ -71,6 +72,9 @@ def make_plan(
             ],
             timeless,
         )
+        if any(query_needs_instants(queries[i], datasets[i], timeless) for i in members):
+            # Only the first shard knows all instants; a better reason stays.
+            found = found if isinstance(found, NoKey) else _NEEDS_INSTANTS
         for place, i in enumerate(members):
             keys[i] = found if isinstance(found, NoKey) else found[place] or _READS_NOTHING
     planned = []
@@ -89,4 +93,5 @@ def make_plan(
     return Plan(catalog, tuple(planned), groups)
 
 
+_NEEDS_INSTANTS = NoKey("static solutions count at every instant of the streams")
 _READS_NOTHING = NoKey("the query reads no stream, so there is nothing to distribute")

@@ -37,7 +37,9 @@ class Step:
     @cached_property
     def inputs(self) -> tuple[Step, ...]:
         values = (getattr(self, field.name) for field in fields(self))
-        flat = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
+        flat = (
+            part for value in values for part in (value if isinstance(value, tuple) else (value,))
+        )
         return tuple(part for part in flat if isinstance(part, Step))
 
     @cached_property
@@ -96,7 +98,9 @@ class Scan(Step):
 
     @cached_property
     def vars(self) -> Vars:
-        names = (term for term in (self.subject, self.predicate, self.object) if isinstance(term, str))
+        names = (
+            term for term in (self.subject, self.predicate, self.object) if isinstance(term, str)
+        )
         return tuple(dict.fromkeys(names))
 
     @property

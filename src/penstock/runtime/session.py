@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -113,6 +114,15 @@ def _python_path() -> str:
     entries = [package_root, *(os.path.abspath(entry) for entry in sys.path)]
     own = [entry for entry in entries if not entry.startswith(python) and os.path.isdir(entry)]
     return os.pathsep.join(dict.fromkeys(own))
+
+
+def default_shards(master: str | None) -> int:
+    """As many shards as the master has cores; for a cluster, as many as Spark would use."""
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", master or EMBEDDED)
+    if local is None:
+        return start_session(master).sparkContext.defaultParallelism
+    cores = local[1] or "1"
+    return (os.cpu_count() or 1) if cores == "*" else int(cores)
 
 
 def start_session(

@@ -1,0 +1,247 @@
+"""The Python interface: an engine that takes streams, graphs and queries, and gives answers.
+
+import penstock
+
+engine = penstock.Engine()
+engine.add_stream("prices.nq")
+engine.add_query("SELECT ?s ?v WHERE { ?s <http://example.org/reads> ?v }")
+for solution in engine.solutions():
+    print(solution["s"], solution.end)
+engine.answers().to_pandas()
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock import pipeline
+from penstock.algebra.nodes import ParsedQuery
+from penstock.errors import UsageError
+from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
+from penstock.languages import parse
+from penstock.results import Answers, Solution, concat
+from penstock.runtime.contract import RunStatistics
+from penstock.runtime.rows import LATE, REJECTS
+from penstock.runtime.run import RunOptions, run
+from penstock.runtime.session import default_shards
+from penstock.sources.elements import write_elements
+from penstock.sources.streams import StreamSpec
+from penstock.terms import from_rdflib
+
+
+@dataclass
+class Batch:
+    """What one batch gave: answers by query, and what could not be used."""
+
+    id: int
+    answers: dict[int, pa.Table] = field(default_factory=dict)
+    rejected: list[dict[str, Any]] = field(default_factory=list)
+    late: list[dict[str, Any]] = field(default_factory=list)
+    statistics: RunStatistics = field(default_factory=RunStatistics)
+
+
+OnBatch = Callable[[Batch], None]
+
+
+class Engine:
+    """Streams, static graphs and queries that run together on Spark.
+
+    `master` is the Spark to run on (default: all cores of this machine), `lateness` how long
+    to wait for elements out of order (microseconds, or text such as "30s"), `checkpoint` a
+    directory that remembers how far a run is, `strict` stops at the first broken line.
+    """
+
+    def __init__(
+        self,
+        *,
+        master: str | None = None,
+        lateness: int | str = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        strict: bool = False,
+        batch_bytes: int | None = None,
+        shards: int | None = None,
+    ) -> None:
+        from penstock.timeline import parse_duration
+
+        self.master = master
+        self.lateness = parse_duration(lateness) if isinstance(lateness, str) else lateness
+        self.checkpoint = checkpoint
+        self.shards = shards
+        self.options = RunOptions(strict=strict)
+        if batch_bytes is not None:
+            self.options.batch_bytes = batch_bytes
+        self.streams: list[StreamSpec] = []
+        self.graphs: list[StaticGraph] = []
+        self.queries: list[ParsedQuery] = []
+        self._scratch: tempfile.TemporaryDirectory | None = None
+
+    # --- what runs ---
+
+    def add_stream(
+        self,
+        source: Any,
+        *,
+        iri: str | None = None,
+        format: str | None = None,
+        start_predicate: str | None = None,
+        end_predicate: str | None = None,
+    ) -> Engine:
+        """Registers a stream: a file, a directory, several of them, `-` for standard input, or
+        an iterable of elements (triples, instant) or (triples, start, end).
+
+        Triples may be pyoxigraph's or rdflib's, or an rdflib graph; instants are datetimes with
+        a time zone or ISO 8601 texts.
+        """
+        if isinstance(source, (str, os.PathLike)):
+            paths: tuple[str, ...] = (os.fspath(source),)
+        else:
+            items = list(source)
+            if items and all(isinstance(item, (str, os.PathLike)) for item in items):
+                paths = tuple(os.fspath(item) for item in items)
+            else:
+                paths = (str(self._spooled(items)),)
+        self.streams.append(StreamSpec(iri, paths, format, start_predicate, end_predicate))
+        return self
+
+    def _spooled(self, elements: Iterable) -> Path:
+        if self._scratch is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="penstock-elements-")
+        path = Path(self._scratch.name) / f"stream-{len(self.streams)}.nq"
+        write_elements(path, elements)
+        return path
+
+    def add_graph(self, source: Any, *, iri: str | None = None) -> Engine:
+        """Registers static knowledge: a file, or an iterable of triples (an rdflib graph, …)."""
+        if isinstance(source, (str, os.PathLike)):
+            self.graphs += read_graphs(os.fspath(source), iri)
+        else:
+            self.graphs.append(
+                graph_of((tuple(map(from_rdflib, triple)) for triple in source), iri)
+            )
+        return self
+
+    def add_query(self, query: str | os.PathLike[str], *, name: str | None = None) -> Engine:
+        """Registers a query: a file (a path object or a name that ends in .rq), or its text."""
+        if isinstance(query, os.PathLike) or _names_file(query):
+            [parsed] = pipeline.parse([query])
+        else:
+            parsed = parse(query, origin=name)
+        self.queries.append(parsed)
+        return self
+
+    # --- running ---
+
+    def run(self, *, follow: bool = False, on_batch: OnBatch, stop: threading.Event | None = None):
+        """Runs until the streams end (with `follow`, until `stop` or Ctrl-C); batch by batch."""
+        if not self.queries:
+            raise UsageError("there is no query to run", hint="add one with add_query")
+        if not self.streams:
+            raise UsageError(
+                "there is no stream to read", hint="add one with --stream or add_stream"
+            )
+        now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
+        shards = self.shards or default_shards(self.master)
+        program = pipeline.program(self.queries, self.streams, self.graphs, shards=shards, now=now)
+        latest = RunStatistics()
+
+        def progressed(statistics: RunStatistics) -> None:
+            nonlocal latest
+            latest = statistics
+
+        def take(number: int, results: list[tuple[int, bytes]]) -> None:
+            batch = Batch(number, statistics=latest)
+            tables: dict[int, list[pa.Table]] = {}
+            for index, data in results:
+                tables.setdefault(index, []).append(pa.ipc.open_stream(data).read_all())
+            for index, parts in tables.items():
+                table = pa.concat_tables(parts)
+                if index == REJECTS:
+                    batch.rejected = table.to_pylist()
+                elif index == LATE:
+                    batch.late = table.to_pylist()
+                else:
+                    batch.answers[index] = table
+            on_batch(batch)
+
+        return run(
+            program,
+            self.streams,
+            on_batch=take,
+            follow=follow,
+            lateness=self.lateness,
+            checkpoint=self.checkpoint,
+            master=self.master,
+            on_progress=progressed,
+            stop=stop,
+            options=self.options,
+        )
+
+    def answers(self, query: int = 0) -> Answers:
+        """Runs to the end of the streams; all answers of a query as a table."""
+        return self.all_answers()[query]
+
+    def all_answers(self) -> list[Answers]:
+        """Runs to the end of the streams; the answers of every query."""
+        found: dict[int, list[pa.Table]] = {i: [] for i in range(len(self.queries))}
+
+        def take(batch: Batch) -> None:
+            for index, table in batch.answers.items():
+                found[index].append(table)
+
+        self.run(on_batch=take)
+        return [concat(parts, self.queries[i]) for i, parts in found.items()]
+
+    def solutions(self, query: int = 0, *, follow: bool = False) -> Iterator[Solution]:
+        """The solutions of a query as they are found; leaving the loop ends the run."""
+        arriving: queue.Queue = queue.Queue()
+        stop = threading.Event()
+
+        def take(batch: Batch) -> None:
+            if query in batch.answers:
+                arriving.put(concat([batch.answers[query]], self.queries[query]))
+
+        def work() -> None:
+            try:
+                self.run(follow=follow, on_batch=take, stop=stop)
+                arriving.put(None)
+            except BaseException as problem:  # noqa: BLE001 — raised again where the loop is
+                arriving.put(problem)
+
+        worker = threading.Thread(target=work, name="penstock-run", daemon=True)
+        worker.start()
+        try:
+            while (item := arriving.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield from item
+        finally:
+            stop.set()
+            worker.join()
+
+    def check(self) -> list:
+        """The findings about the registered queries, without running them."""
+        return [finding for _, finding in pipeline.check(self.queries, self.streams, self.graphs)]
+
+    def explain(self, query: int = 0, stage: str = "plan") -> str:
+        """What a stage (algebra, plan or spark) makes of a query."""
+        return pipeline.explain(self.queries[query], stage)
+
+    def __repr__(self) -> str:
+        return (
+            f"<penstock.Engine: {len(self.queries)} queries, {len(self.streams)} streams,"
+            f" {len(self.graphs)} graphs>"
+        )
+
+
+def _names_file(query: str) -> bool:
+    return "\n" not in query and "{" not in query and query.endswith((".rq", ".epq", ".sparql"))

@@ -1,0 +1,109 @@
+"""Read this first: what becomes of a query, from its text to its answers.
+
+    text ──parse──▶ algebra ──plan──▶ steps ──program──▶ shards on Spark ──▶ answers
+
+Each stage can be used and looked at alone: `penstock check` stops after the analysis,
+`penstock explain` shows what each stage made of a query, `penstock run` goes all the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from penstock.algebra.nodes import ParsedQuery
+from penstock.algebra.printing import to_sexpr
+from penstock.engine.program import Program
+from penstock.errors import Finding, InputError, UsageError
+from penstock.knowledge.graphs import StaticGraph
+from penstock.languages import parse as parse_text
+from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
+from penstock.plan.explaining import explain_plan, explain_steps
+from penstock.plan.findings import query_findings, run_findings
+from penstock.plan.planning import Plan, make_plan
+
+
+class Source(Protocol):
+    """A stream or a graph as the command line names it."""
+
+    iri: str | None
+
+
+def parse(paths: Iterable[str | Path]) -> list[ParsedQuery]:
+    """The queries in some files."""
+    return [parse_text(read_query(Path(path)), origin=str(path)) for path in paths]
+
+
+def read_query(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        raise InputError(f"{path} is not UTF-8 text: {problem.reason}") from None
+    except OSError as problem:
+        raise UsageError(f"cannot read {path}: {problem.strerror}") from None
+
+
+def names_of(queries: Sequence[ParsedQuery]) -> list[str]:
+    """What messages and outputs call the queries: their files, made distinct."""
+    names: list[str] = []
+    for number, query in enumerate(queries, 1):
+        name = Path(query.origin).stem if query.origin not in (None, "", "-") else f"query-{number}"
+        names.append(name if name not in names else f"{name}-{number}")
+    return names
+
+
+def catalog_of(streams: Iterable[Source], graphs: Iterable[StaticGraph | Source]) -> Catalog:
+    """The registered streams and graphs, by their names."""
+    return Catalog(
+        tuple(StreamName(stream.iri) for stream in streams),
+        tuple(
+            GraphName(graph.iri, graph.predicates() if isinstance(graph, StaticGraph) else None)
+            for graph in graphs
+        ),
+    )
+
+
+def check(
+    queries: Sequence[ParsedQuery], streams: Sequence[Source] = (), graphs: Sequence[Source] = ()
+) -> Iterable[tuple[ParsedQuery | None, Finding]]:
+    """Plans the queries without running them; what looks wrong, with the query that it is about.
+
+    Without streams, one unnamed stream is assumed, and one for each that the queries name.
+    """
+    assumed = assumed_catalog(query.query for query in queries)
+    catalog = catalog_of(streams, graphs) if streams else assumed
+    make_plan(queries, catalog, names_of(queries))
+    for query in queries:
+        for finding in query_findings(query, catalog):
+            yield query, finding
+    if streams:
+        for finding in run_findings(queries, catalog):
+            yield None, finding
+
+
+def explain(query: ParsedQuery, stage: str = "plan") -> str:
+    """What a stage (algebra, plan or spark) makes of a query."""
+    if stage == "algebra":
+        return to_sexpr(query.query, prefixes=query.prefixes)
+    plan = make_plan([query], assumed_catalog([query.query]), names_of([query]))
+    return explain_plan(plan.queries[0], plan) if stage == "plan" else explain_steps(plan)
+
+
+def plan(
+    queries: Sequence[ParsedQuery], streams: Sequence[Source], graphs: Sequence[StaticGraph] = ()
+) -> Plan:
+    """The plan of queries over what is registered."""
+    return make_plan(queries, catalog_of(streams, graphs), names_of(queries))
+
+
+def program(
+    queries: Sequence[ParsedQuery],
+    streams: Sequence[Source],
+    graphs: Sequence[StaticGraph] = (),
+    *,
+    shards: int,
+    now: int,
+) -> Program:
+    """Queries ready to run on a number of shards; `penstock.runtime.run` runs it on Spark."""
+    return Program(plan(queries, streams, graphs), graphs, shards=shards, now=now)

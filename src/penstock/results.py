@@ -1,0 +1,128 @@
+"""Answers as people use them: solutions one by one, or tables of pandas, Polars, Arrow, Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from html import escape
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.algebra.nodes import Ask, ParsedQuery, Select
+from penstock.columns.ids import parse_term
+from penstock.terms import Term, to_rdflib
+from penstock.timeline import format_instant
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_TIMESTAMP = pa.timestamp("us", "UTC")
+_SHOWN = 50
+
+
+class Solution(Mapping):
+    """One solution ⟨μ, [start, end]⟩: a mapping from variable names to RDF terms.
+
+    `start` and `end` are datetimes in UTC, None for a timeless solution.
+    """
+
+    __slots__ = ("_terms", "end", "start")
+
+    def __init__(
+        self, terms: dict[str, Term], start: datetime | None, end: datetime | None
+    ) -> None:
+        self._terms = terms
+        self.start = start
+        self.end = end
+
+    def __getitem__(self, name: str) -> Term:
+        return self._terms[name.removeprefix("?")]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._terms)
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def rdflib(self) -> dict[str, Any]:
+        """The bindings as rdflib's terms."""
+        return {name: to_rdflib(term) for name, term in self._terms.items()}
+
+    def __repr__(self) -> str:
+        bound = ", ".join(f"?{name} = {term}" for name, term in self._terms.items())
+        return f"⟨{bound}, [{self.start}, {self.end}]⟩"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of one query: a table with N-Triples texts, `start` and `end` in UTC."""
+
+    table: pa.Table
+    query: ParsedQuery
+
+    def __len__(self) -> int:
+        return self.table.num_rows
+
+    def __iter__(self) -> Iterator[Solution]:
+        for row in self.table.to_pylist():
+            start, end = row.pop("start"), row.pop("end")
+            terms = {
+                name: parse_term(text.encode()) for name, text in row.items() if text is not None
+            }
+            yield Solution(terms, start, end)
+
+    def to_arrow(self) -> pa.Table:
+        return self.table
+
+    def to_pandas(self):
+        return self.table.to_pandas()
+
+    def to_polars(self):
+        import polars
+
+        return polars.from_arrow(self.table)
+
+    def to_spark(self):
+        """A DataFrame of the embedded (or already running) Spark session."""
+        from penstock.runtime.session import start_session
+
+        return start_session().createDataFrame(self.table)
+
+    def _repr_html_(self) -> str:
+        """The first rows as a table, for notebooks."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.table.column_names)
+        rows = []
+        for row in self.table.slice(0, _SHOWN).to_pylist():
+            cells = "".join(f"<td>{escape(_cell(value))}</td>" for value in row.values())
+            rows.append(f"<tr>{cells}</tr>")
+        more = len(self) - _SHOWN
+        note = f"<p>… and {more:,} more</p>" if more > 0 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return format_instant((value - _EPOCH) // timedelta(microseconds=1))
+    return str(value)
+
+
+def columns_of(query: ParsedQuery) -> tuple[str, ...]:
+    """The columns of a query's answers, without the interval."""
+    if isinstance(query.query, Select):
+        return tuple(var.name for var in query.query.vars)
+    return ("answer",) if isinstance(query.query, Ask) else ("subject", "predicate", "object")
+
+
+def concat(parts: Sequence[pa.Table], query: ParsedQuery) -> Answers:
+    """Tables as shards give them (`start` and `end` in µs) as the answers of a query."""
+    schema = pa.schema(
+        [
+            *((name, pa.string()) for name in columns_of(query)),
+            ("start", _TIMESTAMP),
+            ("end", _TIMESTAMP),
+        ]
+    )
+    return Answers(pa.concat_tables([part.cast(schema) for part in parts]) if parts
+                   else schema.empty_table(), query)  # fmt: skip
