@@ -124,9 +124,7 @@ def test_a_plan_covers_the_file_and_cuts_at_lines(tmp_path):
     assert sum(length for _, length in plan) == len(data)
     assert all(data[offset - 1 : offset] in (b"", b"\n") for offset, _ in plan)
     found = concat(
-        part
-        for offset, length in plan
-        for part in decode_file(path, begin=offset, end=offset + length)
+        part for offset, length in plan for part in decode_file(path, begin=offset, end=offset + length)
     )
     assert facts(found) == facts(read(path))
 

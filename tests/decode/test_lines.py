@@ -137,9 +137,7 @@ def test_what_cannot_be_used_is_rejected_with_its_line_and_reason(text, line, re
 
 
 def test_one_broken_line_does_not_harm_its_block():
-    found = decode(
-        stated("<a:g>", NOON) + "broken\n<a:x> <a:y> <a:z> .\n" + QUAD + stated("<a:h>", NOON)
-    )
+    found = decode(stated("<a:g>", NOON) + "broken\n<a:x> <a:y> <a:z> .\n" + QUAD + stated("<a:h>", NOON))
     assert facts(found) == ["<a:s> <a:p> <a:o> @ 2026-01-01T12:00:00.000Z"]
     assert [line for line, _ in reasons(found)] == [2, 3]
     assert found.elements == 2

@@ -143,18 +143,35 @@ def places_of(table, ids):
     return places
 
 
+_NO_SUFFIX = frozen(np.empty(0, np.uint8))
+
+
+def gather(
+    texts: np.ndarray, places: np.ndarray, suffix: np.ndarray = _NO_SUFFIX, marker: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The texts at these places, one after the other: (offsets, data).
+
+    Texts that begin with the byte `marker` are lengthened by the suffix.
+    """
+    return _gather(frozen(texts), places, suffix, np.uint8(marker))
+
+
 @njit(cache=True)
-def gather(texts, places):
-    """The texts at these places, one after the other: (offsets, data); -1 gives an empty one."""
+def _gather(texts, places, suffix, marker):
     offsets = np.empty(len(places) + 1, np.int64)
     offsets[0] = 0
     for i in range(len(places)):
-        offsets[i + 1] = offsets[i] + ((places[i] & LONGEST) if places[i] >= 0 else 0)
+        size = places[i] & LONGEST
+        if len(suffix) and texts[places[i] >> LENGTH_BITS] == marker:
+            size += len(suffix)
+        offsets[i + 1] = offsets[i] + size
     data = np.empty(offsets[-1], np.uint8)
-    to, begin = address_of(data), address_of(texts)
+    to, begin, more = address_of(data), address_of(texts), address_of(suffix)
     for i in range(len(places)):
-        length = offsets[i + 1] - offsets[i]
-        copy_bytes(to + offsets[i], begin + (places[i] >> LENGTH_BITS), length)
+        size = places[i] & LONGEST
+        copy_bytes(to + offsets[i], begin + (places[i] >> LENGTH_BITS), size)
+        if offsets[i + 1] - offsets[i] > size:
+            copy_bytes(to + offsets[i] + size, more, len(suffix))
     return offsets, data
 
 

@@ -111,9 +111,7 @@ def settle_blocks(
     n = len(kind)
     keep, instants = np.zeros(n, np.bool_), np.empty(n, np.int64)
     faults = np.zeros(n, np.int8)
-    n_instants, elements, open_ = _settle(
-        kind, graph, start, end, open_ended, keep, instants, faults
-    )
+    n_instants, elements, open_ = _settle(kind, graph, start, end, open_ended, keep, instants, faults)
     return Blocks(keep, instants[:n_instants], elements, faults, open_)
 
 

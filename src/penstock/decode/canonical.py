@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
 from pyoxigraph import DefaultGraph, Quad
 
+from penstock.columns.interning import LONGEST
+from penstock.decode.lexical import tells_plain_time
 from penstock.decode.times import TimePredicates, compact_times, is_compact, plain_instant
 from penstock.errors import InputError
 from penstock.terms import BlankNode, Literal, NamedNode, Triple
@@ -26,6 +29,11 @@ class SaltedLabels:
 
     def __init__(self, source: str) -> None:
         self.salt = hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
+
+    @property
+    def suffix(self) -> bytes:
+        """What every label is lengthened by."""
+        return f"_{self.salt}".encode()
 
     def __call__(self, node: BlankNode) -> str:
         return f"_:{node.value}_{self.salt}"
@@ -49,13 +57,13 @@ class NumberedLabels:
         return f"_:b{number}_{self._salt}"
 
 
-def canonical_line(
-    quad: Quad, label: SaltedLabels | NumberedLabels, times: TimePredicates
-) -> bytes:
+def canonical_line(quad: Quad, label: SaltedLabels | NumberedLabels, times: TimePredicates) -> bytes:
     """The quad as a line for the trusting scanner."""
     subject, predicate, object_, graph = quad
     if isinstance(subject, Triple) or isinstance(object_, Triple):
         raise Unusable("triple terms (RDF 1.2) are not supported")
+    if isinstance(object_, Literal) and len(object_.value) > LONGEST // 16:
+        raise Unusable(f"a literal of {len(object_.value):,} characters is too long")
     name = label(subject) if isinstance(subject, BlankNode) else str(subject)
     if isinstance(graph, DefaultGraph):
         if predicate in times and isinstance(object_, Literal):
@@ -65,14 +73,22 @@ def canonical_line(
     value = label(object_) if isinstance(object_, BlankNode) else str(object_)
     if isinstance(graph, BlankNode):
         return f"{name} {predicate} {value} {label(graph)} .\n".encode()
-    if is_compact(graph.value):
-        try:
-            start, end = compact_times(graph.value)
-            base = graph.value.split("#", 1)[0]
-            graph = NamedNode(f"{base}#t={plain_instant(start)},{plain_instant(end)}")
-        except InputError as problem:
-            raise Unusable(problem.message) from None
-    return f"{name} {predicate} {value} {graph} .\n".encode()
+    return f"{name} {predicate} {value} <{_plain_name(graph.value)}> .\n".encode()
+
+
+def _plain_name(name: str) -> str:
+    """A graph's name, with the time that it may tell in plain notation."""
+    if not is_compact(name):
+        return name
+    text = name.encode()
+    if tells_plain_time(np.frombuffer(text, np.uint8), text.index(b"#t=") + 3):
+        return name
+    try:
+        start, end = compact_times(name)
+        base = name.split("#", 1)[0]
+        return f"{base}#t={plain_instant(start)},{plain_instant(end)}"
+    except InputError as problem:
+        raise Unusable(problem.message) from None
 
 
 def _plain_time(

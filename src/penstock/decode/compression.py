@@ -75,9 +75,7 @@ class CompressedReader:
             data = self._stream.decompress(chunk)
         except (zlib.error, zstandard.ZstdError):
             self._ended = True
-            self.damage = (
-                f"the {name} stream is damaged" if self._any else f"this is no {name} file"
-            )
+            self.damage = f"the {name} stream is damaged" if self._any else f"this is no {name} file"
             return b""
         self._any = True
         if self._stream.eof:

@@ -83,9 +83,7 @@ class TrigDecoder(DocumentDecoder):
             return empty(), 0, 0
         written, faults = Written(), []
         try:
-            unusable = self._write(
-                data, RdfFormat.TRIG, NumberedLabels(self.source), first_line, written
-            )
+            unusable = self._write(data, RdfFormat.TRIG, NumberedLabels(self.source), first_line, written)
             faults += [(first_line, reason, "") for reason in unusable]
         except SyntaxError as problem:
             line = first_line + (problem.lineno or 1) - 1

@@ -25,9 +25,10 @@ from penstock.columns.ids import (
     TAG_SHIFT,
     XSD_BASE,
 )
-from penstock.columns.memory import byte_at, trailing_zeros, word_at
+from penstock.columns.memory import address_of, byte_at, trailing_zeros, word_at
 from penstock.timeline import DAY, HOUR, MINUTE, NEVER, SECOND
 
+LONGEST_LABEL = 192  # bytes of a plain blank node, '_:' included
 LONGEST_IRI = 8192  # beyond it the search for '>' gives up, so that broken input stays cheap
 
 _ONES = np.uint64(0x0101010101010101)
@@ -54,6 +55,10 @@ for _byte in b'"\\':
 _ESCAPES = np.zeros(256, np.uint8)
 for _byte in b'tbnrf"\\':
     _ESCAPES[_byte] = 1
+# Bytes of a blank node's label (the first one must not be '-').
+_LABEL_BYTES = np.zeros(256, np.uint8)
+for _byte in b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-":
+    _LABEL_BYTES[_byte] = 1
 _HEX = np.zeros(256, np.uint8)
 for _byte in b"0123456789ABCDEFabcdef":
     _HEX[_byte] = 1
@@ -98,6 +103,20 @@ def iri_end(buffer, at, limit, trusted):
     bound = limit if trusted else min(limit, at + LONGEST_IRI)
     found = find_byte(buffer, at, bound, _CLOSES)
     return found + 1 if found >= 0 else -1
+
+
+@njit(cache=True)
+def label_end(buffer, at, limit):
+    """The place after a plain blank node such as `_:b12`, or -1; `at` stands on '_'."""
+    begin = at
+    if at + 2 >= limit or byte_at(buffer, at + 1) != 0x3A:
+        return -1
+    at += 2
+    while at < limit and _LABEL_BYTES[byte_at(buffer, at)]:
+        at += 1
+    if at == begin + 2 or at - begin > LONGEST_LABEL or byte_at(buffer, begin + 2) == 0x2D:
+        return -1
+    return at
 
 
 @njit(cache=True)
@@ -164,11 +183,7 @@ def plain_iri(buffer, begin, end):
             break
         letter = byte | 0x20
         if not (
-            (0x61 <= letter <= 0x7A)
-            or (0x30 <= byte <= 0x39)
-            or byte == 0x2B
-            or byte == 0x2D
-            or byte == 0x2E
+            (0x61 <= letter <= 0x7A) or (0x30 <= byte <= 0x39) or byte == 0x2B or byte == 0x2D or byte == 0x2E
         ):
             return False
     if at + 1 < end and byte_at(buffer, at) == 0x2F and byte_at(buffer, at + 1) == 0x2F:
@@ -468,3 +483,24 @@ def inline_value(buffer, begin, end, tag):
     if micros <= -DATETIME_BIAS or micros >= DATETIME_BIAS:
         return 0
     return (tag << TAG_SHIFT) | (digits << FRACTION_SHIFT) | (micros + DATETIME_BIAS)
+
+
+@njit(cache=True)
+def compact_times_at(buffer, at, end):
+    """The start and end in `<instant>` or `<start>,<end>`; NEVER if they are not plain."""
+    start, at, _ = read_instant(buffer, at, end)
+    if start == NEVER or at == end:
+        return start, start
+    if byte_at(buffer, at) != 0x2C:
+        return NEVER, NEVER
+    finish, at, _ = read_instant(buffer, at + 1, end)
+    if finish == NEVER or at != end or finish < start:
+        return NEVER, NEVER
+    return start, finish
+
+
+@njit(cache=True)
+def tells_plain_time(text: np.ndarray, begin: int) -> bool:
+    """Whether the bytes of an array from `begin` on are an instant or two in plain notation."""
+    start, _ = compact_times_at(address_of(text), begin, len(text))
+    return start != NEVER

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
-from pyoxigraph import RdfFormat, parse
+from pyoxigraph import Quad, RdfFormat, parse
 
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.nquads import ODD, keep_table, scan
@@ -12,6 +14,7 @@ from penstock.decode.settle import Written, settle
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
 
+_TOGETHER = 256  # odd lines that are parsed in one go
 _SHOWN = 500  # characters of a rejected line that a reject carries
 
 
@@ -90,7 +93,13 @@ class LineDecoder:
         """
         buffer = np.frombuffer(data, np.uint8)
         limit = len(buffer) if final else last_newline(data)
-        rows = scan(buffer[:limit], keep=self.keep, stated=self.stated, expected_terms=self._terms)
+        rows = scan(
+            buffer[:limit],
+            keep=self.keep,
+            stated=self.stated,
+            salt=self.label.suffix,
+            expected_terms=self._terms,
+        )
         self._terms = len(rows.terms) * 9 // 8  # the next piece is probably like this one
         if not rows.kind.any():
             return settle(rows).occurrences([]), limit, rows.lines
@@ -122,14 +131,35 @@ class LineDecoder:
         """What pyoxigraph makes of the lines that the scanner left alone."""
         view = memoryview(data)
         written, bad = Written(), []
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            try:
-                # All of the line first: pyoxigraph yields a quad before it misses its dot.
-                quads = list(parse(bytes(view[begin:end]), RdfFormat.N_QUADS))
-                for line in [canonical_line(quad, self.label, self.times) for quad in quads]:
-                    written.add(line, begin)
-            except SyntaxError as problem:
-                bad.append((begin, syntax_reason(problem)))
-            except Unusable as problem:
-                bad.append((begin, str(problem)))
+        places = list(zip(begins.tolist(), ends.tolist(), strict=True))
+        for i in range(0, len(places), _TOGETHER):
+            some = places[i : i + _TOGETHER]
+            lines = [bytes(view[begin:end]) for begin, end in some]
+            for (begin, _), quads in zip(some, _parse_lines(lines), strict=True):
+                try:
+                    if isinstance(quads, SyntaxError):
+                        raise Unusable(syntax_reason(quads))
+                    for line in [canonical_line(q, self.label, self.times) for q in quads]:
+                        written.add(line, begin)
+                except Unusable as problem:
+                    bad.append((begin, str(problem)))
         return written, bad
+
+
+def _parse_lines(lines: list[bytes]) -> Iterator[list[Quad] | SyntaxError]:
+    """The quads of each line, or what is wrong with it."""
+    if not any(b"\r" in line.rstrip(b"\r\n") for line in lines):
+        # Starting a parser costs more than a line does; so all together, if all goes well.
+        try:
+            quads = list(parse(b"".join(lines), RdfFormat.N_QUADS))
+        except SyntaxError:
+            quads = []
+        if len(quads) == len(lines):  # a line has one quad at most, so each has one
+            yield from ([quad] for quad in quads)
+            return
+    for line in lines:
+        try:
+            # To the end of the line: pyoxigraph yields a quad before it misses its dot.
+            yield list(parse(line, RdfFormat.N_QUADS))
+        except SyntaxError as problem:
+            yield problem

@@ -18,6 +18,7 @@ from penstock.columns import interning
 from penstock.columns.ids import hash_at
 from penstock.columns.interning import (
     LENGTH_BITS,
+    LONGEST,
     OTHER,
     SAME,
     enter,
@@ -27,15 +28,18 @@ from penstock.columns.interning import (
     seek,
     slot_of,
 )
-from penstock.columns.memory import address_of, byte_at, integer_at
+from penstock.columns.memory import address_of, byte_at, copy_bytes, integer_at
 from penstock.columns.terms import TermChunk
 from penstock.decode.lexical import (
+    LONGEST_LABEL,
     ODD_DATATYPE,
+    compact_times_at,
     datatype_tag,
     find_fragment,
     folder_end,
     inline_value,
     iri_end,
+    label_end,
     language_end,
     line_end,
     literal_end,
@@ -54,6 +58,7 @@ from penstock.timeline import NEVER
 COMPACT, STATED, UNASKED, AT, STARTED, ENDED, LOOSE, ODD = 0, 1, 2, 3, 4, 5, 6, 7
 
 _SPACE, _DOT, _OPEN, _CLOSE, _QUOTE, _CARET, _AT_SIGN = 0x20, 0x2E, 0x3C, 0x3E, 0x22, 0x5E, 0x40
+_SCRATCH = LONGEST_LABEL + 64
 _UNDERSCORE, _COMMA, _RETURN, _NEWLINE, _T, _EQUALS = 0x5F, 0x2C, 0x0D, 0x0A, 0x74, 0x3D
 
 
@@ -67,19 +72,36 @@ def _word_end(buffer, at, limit):
 
 @njit(cache=True)
 def _node_end(buffer, at, limit, trusted):
-    """The place after an IRI (or trusted blank node) that a space follows, or -1."""
+    """The place after an IRI or a blank node that a space follows, or -1."""
     if at >= limit:
         return -1
     first = byte_at(buffer, at)
     if first == _OPEN:
         end = iri_end(buffer, at, limit, trusted)
-    elif first == _UNDERSCORE and trusted:
-        end = _word_end(buffer, at, limit)
+    elif first == _UNDERSCORE:
+        end = _word_end(buffer, at, limit) if trusted else label_end(buffer, at, limit)
     else:
         return -1
     if end < 0 or end >= limit or byte_at(buffer, end) != _SPACE:
         return -1
     return end
+
+
+@njit(cache=True)
+def _node_id(buffer, begin, end, limit, salt, salt_size, scratch):
+    """The id of a node; a blank node's label gets the salt (none if the text is trusted)."""
+    if salt_size == 0 or byte_at(buffer, begin) != _UNDERSCORE:
+        return hash_at(buffer, begin, end, limit)
+    size = end - begin
+    copy_bytes(scratch, buffer + begin, size)
+    copy_bytes(scratch + size, salt, salt_size)
+    return hash_at(scratch, 0, size + salt_size, _SCRATCH)
+
+
+@njit(cache=True)
+def _plain_node(buffer, begin, end):
+    """Whether a node is plainly valid; the labels of blank nodes are when they were found."""
+    return byte_at(buffer, begin) == _UNDERSCORE or plain_iri(buffer, begin + 1, end - 1)
 
 
 @njit(cache=True)
@@ -109,11 +131,7 @@ def _literal(buffer, at, limit, trusted):
         return quote + 1, 0, quote, 0
     if mark == _CARET:
         datatype = quote + 3
-        if (
-            datatype >= limit
-            or byte_at(buffer, quote + 2) != _CARET
-            or byte_at(buffer, datatype) != _OPEN
-        ):
+        if datatype >= limit or byte_at(buffer, quote + 2) != _CARET or byte_at(buffer, datatype) != _OPEN:
             return -1, 0, 0, 0
         end = iri_end(buffer, datatype, limit, trusted)
         if end < 0 or end >= limit or byte_at(buffer, end) != _SPACE:
@@ -135,22 +153,8 @@ def _literal(buffer, at, limit, trusted):
 
 
 @njit(cache=True)
-def _compact_times(buffer, at, end):
-    """The start and end in `<instant>` or `<start>,<end>`; NEVER if they are not plain."""
-    start, at, _ = read_instant(buffer, at, end)
-    if start == NEVER or at == end:
-        return start, start
-    if byte_at(buffer, at) != _COMMA:
-        return NEVER, NEVER
-    finish, at, _ = read_instant(buffer, at + 1, end)
-    if finish == NEVER or at != end or finish < start:
-        return NEVER, NEVER
-    return start, finish
-
-
-@njit(cache=True)
 def _scan(
-    array, at, limit, trusted, table, count, keep, stated, integers, kinds, instants,
+    array, at, limit, trusted, salt_array, table, count, keep, stated, integers, kinds, instants,
     elements, graph_at, graph_size,
 ):  # fmt: skip
     """Scans lines from `at` on until the limit or until the rows are full.
@@ -161,6 +165,9 @@ def _scan(
     place and size of the last graph name).
     """
     buffer = address_of(array)
+    salt, salt_size = address_of(salt_array), len(salt_array)
+    scratch_array = np.zeros(_SCRATCH, np.uint8)
+    scratch = address_of(scratch_array)
     slots, mask = address_of(table), mask_of(table)
     keep_all = len(keep) == 0
     kept, kept_mask = address_of(keep), mask_of(keep)
@@ -173,6 +180,8 @@ def _scan(
     folder_size = 0
     collision = -1
     lines = 0
+    if salt_size > _SCRATCH - LONGEST_LABEL:
+        raise ValueError("the salt of blank nodes is too long")
     while at < limit and rows < room and n_instants < room:
         line = at
         lines += 1
@@ -184,14 +193,14 @@ def _scan(
             s_end = _node_end(buffer, at, limit, trusted)
             if s_end < 0:
                 break
-            s = hash_at(buffer, at, s_end, limit)
+            s = _node_id(buffer, at, s_end, limit, salt, salt_size, scratch)
             s_known = seek(slots, mask, buffer, s, buffer, at, s_end)
-            if s_known != SAME and not trusted and not plain_iri(buffer, at + 1, s_end - 1):
+            if s_known != SAME and not trusted and not _plain_node(buffer, at, s_end):
                 break
 
             p_at = s_end + 1
             p_end = _node_end(buffer, p_at, limit, trusted)
-            if p_end < 0:
+            if p_end < 0 or byte_at(buffer, p_at) != _OPEN:
                 break
             p = hash_at(buffer, p_at, p_end, limit)
             p_known = seek(slots, mask, buffer, p, buffer, p_at, p_end)
@@ -206,15 +215,15 @@ def _scan(
                 o_end, o, quote, datatype = _literal(buffer, o_at, limit, trusted)
             else:
                 o_end = _node_end(buffer, o_at, limit, trusted)
-            if o_end < 0 or o_end >= limit:
+            if o_end < 0 or o_end >= limit or o_end - o_at > LONGEST:
                 break
             o_known = SAME
             if o == 0:
-                o = hash_at(buffer, o_at, o_end, limit)
+                o = _node_id(buffer, o_at, o_end, limit, salt, salt_size, scratch)
                 o_known = seek(slots, mask, buffer, o, buffer, o_at, o_end)
                 if o_known != SAME and not trusted:
                     if quote == 0:
-                        if not plain_iri(buffer, o_at + 1, o_end - 1):
+                        if not _plain_node(buffer, o_at, o_end):
                             break
                     elif datatype != 0:
                         if not plain_iri(buffer, datatype + 1, o_end - 1):
@@ -265,7 +274,7 @@ def _scan(
                 )
                 sharp = find_fragment(buffer, g_at, g_end)
                 if sharp >= 0 and _is_time(buffer, sharp, g_end):
-                    start, finish = _compact_times(buffer, sharp + 3, g_end - 1)
+                    start, finish = compact_times_at(buffer, sharp + 3, g_end - 1)
                     if start == NEVER:
                         break
                     if not same_graph and not trusted:
@@ -289,9 +298,9 @@ def _scan(
                         last_instant = finish
                 else:
                     if not same_graph and not trusted:
-                        if not plain_iri(buffer, g_at + 1, g_end - 1):
+                        if not _plain_node(buffer, g_at, g_end):
                             break
-                    graph = hash_at(buffer, g_at, g_end, limit)
+                    graph = _node_id(buffer, g_at, g_end, limit, salt, salt_size, scratch)
                     kind = STATED
                 graph_at = g_at
                 graph_size = g_end - g_at
@@ -334,16 +343,13 @@ def _scan(
             kinds[rows] = ODD
             rows += 1
         at = done
+    scratch_array[0] = 0  # alive until here
     return at, rows, n_instants, elements, lines, table, count, collision, graph_at, graph_size
 
 
 @njit(cache=True)
 def _is_time(buffer, sharp, end):
-    return (
-        sharp + 3 < end
-        and byte_at(buffer, sharp + 1) == _T
-        and byte_at(buffer, sharp + 2) == _EQUALS
-    )
+    return sharp + 3 < end and byte_at(buffer, sharp + 1) == _T and byte_at(buffer, sharp + 2) == _EQUALS
 
 
 @njit(cache=True)
@@ -393,20 +399,23 @@ def scan(
     *,
     keep: np.ndarray,
     stated: np.ndarray,
+    salt: bytes = b"",
     trusted: bool = False,
     expected_terms: int = 0,
 ) -> Rows:
     """Scans whole lines of N-Quads (the last one may lack its line break).
 
-    `keep` is a `keep_table`; `stated` has the ids of the three time predicates. Trusted text
-    has been written by ourselves: one space between terms, canonical terms, plain times.
-    `expected_terms` sizes the table of distinct terms, which otherwise grows as needed.
+    `keep` is a `keep_table`; `stated` has the ids of the three time predicates. The labels of
+    blank nodes are lengthened by the salt. Trusted text needs no salt, since we have written
+    it ourselves: one space between terms, canonical terms, plain times. `expected_terms`
+    sizes the table of distinct terms, which otherwise grows as needed.
     """
     buffer = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
     buffer = interning.frozen(buffer)
     limit = len(buffer)
     if limit >> (63 - LENGTH_BITS):
         raise InputError("a piece of a stream must be smaller than 64 GiB")
+    salts = interning.frozen(np.frombuffer(salt, np.uint8))
     table, count = interning.new_table(max(2048, expected_terms)), 0
     parts, all_instants = [], []
     at = elements = lines = graph_at = graph_size = 0
@@ -415,8 +424,8 @@ def scan(
         integers, kinds = np.empty((7, room), np.int64), np.empty(room, np.int8)
         instants = np.empty(room, np.int64)
         at, rows, n_instants, elements, more, table, count, collision, graph_at, graph_size = _scan(
-            buffer, at, limit, trusted, table, count, keep, stated, integers, kinds, instants,
-            elements, graph_at, graph_size,
+            buffer, at, limit, trusted, salts, table, count, keep, stated, integers, kinds,
+            instants, elements, graph_at, graph_size,
         )  # fmt: skip
         lines += more
         if collision >= 0:
@@ -438,5 +447,9 @@ def scan(
         instants = np.empty(0, np.int64)
     ids, places = interning.entries(table, count)
     order = np.argsort(ids)
-    terms = TermChunk(ids[order], *interning.gather(buffer, places[order]))
+    texts = interning.gather(buffer, places[order], salts, _UNDERSCORE)
+    terms = TermChunk(ids[order], *texts)
+    if trusted and (kinds == ODD).any():
+        line = int(integers[6][np.flatnonzero(kinds == ODD)[0]])
+        raise RuntimeError(f"a canonical line is not understood: {buffer[line:][:500].tobytes()}")
     return Rows(*integers, kinds, instants, elements, lines, terms)

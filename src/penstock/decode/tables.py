@@ -141,7 +141,12 @@ class TableDecoder:
         lines = pc.binary_join_element_wise(*terms, _large(f"{_GRAPH} .\n"), _large(" "))
         lines = pc.if_else(pa.array(good), lines, _large(""))
         offsets, data = _buffers(lines)
-        rows = scan(data[offsets[0] : offsets[-1]], keep=self.keep, stated=self.stated)
+        rows = scan(
+            data[offsets[0] : offsets[-1]],
+            keep=self.keep,
+            stated=self.stated,
+            salt=self.label.suffix,
+        )
         begins = offsets[:-1] - offsets[0]
         row_of = np.searchsorted(begins, rows.offset, side="right") - 1
         odd = rows.kind == ODD
@@ -176,8 +181,7 @@ class TableDecoder:
         missing = [n for n in COLUMNS if n not in table.column_names and n not in _OPTIONAL]
         if missing:
             raise InputError(
-                f"the table has no column {', '.join(missing)}; it has "
-                + ", ".join(table.column_names),
+                f"the table has no column {', '.join(missing)}; it has " + ", ".join(table.column_names),
                 origin=self.source,
                 hint="a stream in columns has s, p, o, start, and maybe end and graph",
             )
@@ -199,9 +203,7 @@ class TableDecoder:
         for row in np.flatnonzero(pc.fill_null(where, False).to_numpy(zero_copy_only=False)):
             faults.setdefault(int(row), reason)
 
-    def _parse_odd(
-        self, terms: list[pa.Array], rows: np.ndarray, faults: dict[int, str]
-    ) -> Written:
+    def _parse_odd(self, terms: list[pa.Array], rows: np.ndarray, faults: dict[int, str]) -> Written:
         """The rows that the scanner left alone; each cell must be one term on its own."""
         written = Written()
         for row in rows.tolist():
