@@ -7,13 +7,14 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.columns.ids import HASHED, hash_text, id_of, term_text
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.errors import InputError
 from penstock.terms import XSD, BlankNode, Literal, NamedNode
+from penstock.timeline import format_instant
 
 TERMS = [
     NamedNode("http://example.org/a"),
@@ -127,3 +128,35 @@ def test_chunks_travel_as_arrow_also_sliced_and_through_ipc():
 def test_tables_pickle():
     table = TermTable(TermChunk.of_texts([b"<a:1>", b"<a:2>"]))
     assert pickle.loads(pickle.dumps(table)).chunk().texts() == table.chunk().texts()
+
+
+numbers = st.from_regex(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?", fullmatch=True)
+moments = st.builds(
+    lambda micros, digits: f"{format_instant(micros)[:19]}{fraction(micros, digits)}Z",
+    st.integers(-(2**54) + 1, 2**54 - 1),
+    st.integers(0, 6),
+)
+
+
+def fraction(micros: int, digits: int) -> str:
+    return f".{micros % 1_000_000:06d}"[: digits + 1] if digits else ""
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.builds(Literal, numbers, datatype=st.sampled_from([XSD.decimal, XSD.double, XSD.float]))
+        | st.builds(Literal, st.integers(-(2**53), 2**53).map(str), datatype=st.just(XSD.integer))
+        | st.builds(Literal, moments, datatype=st.just(XSD.dateTime))
+        | st.builds(Literal, st.sampled_from(["true", "false"]), datatype=st.just(XSD.boolean))
+        | st.builds(Literal, st.text(max_size=5)),
+        max_size=10,
+    )
+)
+@example([Literal("1970-01-01T00:00:00Z", datatype=XSD.dateTime)])
+@example([Literal("1600-02-29T23:59:59.000001Z", datatype=XSD.dateTime)])
+@example([Literal("-0.005", datatype=XSD.decimal), Literal("-0", datatype=XSD.integer)])
+def test_inline_values_are_written_as_their_terms_are(terms):
+    table = TermTable()
+    ids = np.array([table.add(term) for term in terms], np.int64)
+    assert table.texts(ids).to_pylist() == [term_text(term) for term in terms]

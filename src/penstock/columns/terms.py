@@ -20,6 +20,7 @@ from penstock.columns.ids import (
     parse_term,
     term_text,
 )
+from penstock.columns.rendering import render
 from penstock.errors import InputError
 from penstock.terms import Term
 
@@ -188,18 +189,14 @@ class TermTable:
     def texts(self, ids: np.ndarray) -> pa.LargeBinaryArray:
         """The N-Triples text of each id; null for unbound (0)."""
         ids = np.ascontiguousarray(ids, np.int64)
-        distinct, index = np.unique(ids, return_inverse=True)
-        first = int(np.searchsorted(distinct, HASHED))
-        places = interning.places_of(self._table, distinct[first:])
-        if len(places) and places.min() < 0:
-            raise KeyError(f"no text for the id {int(distinct[first + places.argmin()]):#x}")
-        offsets, data = interning.gather(self._texts, places)
-        hashed = TermChunk(distinct[first:], offsets, data).texts()
-        inline = pa.array(
-            [str(inline_term(id_)).encode() if id_ else None for id_ in distinct[:first].tolist()],
-            pa.large_binary(),
-        )
-        return pa.concat_arrays([inline, hashed]).take(pa.array(index.reshape(-1)))
+        places = interning.places_of(self._table, ids)
+        missing = (places < 0) & (ids >= HASHED)
+        if missing.any():
+            raise KeyError(f"no text for the id {int(ids[missing][0]):#x}")
+        offsets, data = render(ids, places, self._texts)
+        bound = pa.py_buffer(np.packbits(ids != 0, bitorder="little"))
+        buffers = [bound, pa.py_buffer(offsets), pa.py_buffer(data)]
+        return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ids), buffers)
 
     def subset(self, ids: np.ndarray) -> TermChunk:
         """The texts of those of the ids that are hashed, each once."""
