@@ -171,7 +171,7 @@ def test_tables_are_aligned_and_shortened(tmp_path, select, falls):
     text = written(tmp_path / "a.txt", "table", [select], {0: falls}, {0: falls.slice(0, 1)})
     lines = text.decode().splitlines()
     assert lines[0].split() == ["?company", "?price", "start", "end"]
-    assert lines[1].split() == ["ex:acme", "12.50", "2026-01-31", "12:00:00Z", "2026-01-31",
+    assert lines[1].split() == ["ex:acme", "12.50", "2026-01-31", "12:00Z", "2026-01-31",
                                 "12:00:00.250Z"]  # fmt: skip
     assert '"a, "quoted"\\nline"@en' in lines[2]
     assert lines[3].split() == ['"été"']

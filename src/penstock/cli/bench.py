@@ -12,9 +12,7 @@ from penstock.cli.options import Debug, Quiet
 
 
 def bench(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="What to measure; `list` tells what there is.")
-    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to measure; `list` tells what there is.")],
     as_json: Annotated[
         bool,
         typer.Option(

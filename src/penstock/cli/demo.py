@@ -13,9 +13,9 @@ from rich.markup import escape
 from penstock.cli.options import Debug
 from penstock.cli.showing import Progress, count
 
-SHOWN = 5
+SHOWN = 4
 """Rows of one query and batch that are shown; the others are counted."""
-BATCH_BYTES = 8_000
+BATCH_BYTES = 4_000
 """Small batches, so that matches appear one after the other as in a live stream."""
 
 
@@ -30,47 +30,62 @@ def demo(
 
         penstock demo
     """
-    from penstock.api import Engine
     from penstock.scenarios import find_scenario
-    from penstock.sinks import shapes_of
-    from penstock.sinks.terminal import TableText
 
     scenario = find_scenario(name)
     console = Console(highlight=False)
-    console.print(f"[bold]{escape(scenario.title)}[/]\n")
+    console.print(f"[bold]{escape(scenario.title)}[/]")
+    with tempfile.TemporaryDirectory(prefix="penstock-demo-") as scratch:
+        files = scenario.write_stream(Path(scratch))
+        console.print(
+            f"The stream is {count(len(files), 'file')} of N-Quads; Spark starts inside this"
+            " process, which takes some seconds."
+        )
+        play(scenario, scratch, console)
+
+
+def play(scenario, stream: str, console: Console) -> None:
+    """Runs the scenario's queries on its stream and prints what they find."""
+    from penstock.api import Engine
+    from penstock.sinks import shapes_of
+    from penstock.sinks.terminal import TableText
+
     engine = Engine(batch_bytes=BATCH_BYTES)
-    for path, seeks in scenario.queries:
+    for path, _ in scenario.queries:
         engine.add_query(path)
-        console.print(f"[bold cyan]{escape(path.stem)}[/]  {escape(seeks)}")
-    tables = TableText(dict(enumerate(shapes_of(engine.queries))), console)
-    found: dict[int, int] = {}
+    engine.add_stream(stream)
+    found = dict.fromkeys(range(len(scenario.queries)), 0)
+    explained: set[int] = set()
+
+    def title(number: int) -> str:
+        """The query's name, and the first time what it looks for."""
+        path, seeks = scenario.queries[number]
+        first = number not in explained
+        explained.add(number)
+        return f"[bold cyan]{escape(path.stem)}[/]" + (f"  {escape(seeks)}" if first else "")
+
+    tables = TableText(dict(enumerate(shapes_of(engine.queries))), console, title)
     progress = Progress(quiet=False)
 
     def take(batch) -> None:
         progress.aside()
         for number, table in sorted(batch.answers.items()):
-            found[number] = found.get(number, 0) + table.num_rows
+            found[number] += table.num_rows
+            table = table.sort_by([("end", "ascending"), ("start", "ascending")])
             tables.show({number: table.slice(0, SHOWN)})
             if table.num_rows > SHOWN:
                 console.print(f"[dim]… and {table.num_rows - SHOWN} more[/]")
         progress.back()
         progress.update(batch.statistics, sum(found.values()))
 
-    with tempfile.TemporaryDirectory(prefix="penstock-demo-") as scratch:
-        for path in scenario.write_stream(Path(scratch)):
-            console.print(f"[dim]{path.name}: {path.stat().st_size:,} bytes[/]", end="  ")
-        console.print()
-        engine.add_stream(scratch)
-        try:
-            statistics = engine.run(on_batch=take)
-        finally:
-            progress.close()
-    by_query = ", ".join(
-        f"{path.stem} {found.get(number, 0)}" for number, (path, _) in enumerate(scenario.queries)
-    )
+    try:
+        statistics = engine.run(on_batch=take)
+    finally:
+        progress.close()
+    by_query = ", ".join(f"{scenario.queries[n][0].stem}: {times}" for n, times in found.items())
     console.print(
-        f"\n[bold]{count(sum(found.values()), 'match', 'matches')}[/] ({by_query}) in"
-        f" {count(statistics.elements, 'element')}. The queries are in"
-        f" {escape(str(scenario.queries[0][0].parent))}; now try your own:"
-        " [bold]penstock run --help[/]"
+        f"\n[bold]{count(sum(found.values()), 'match', 'matches')}[/] in"
+        f" {count(statistics.elements, 'element')} ({by_query})."
     )
+    console.print(f"The queries are in {escape(str(scenario.queries[0][0].parent))}", soft_wrap=True)
+    console.print("Now your own: [bold]penstock run --help[/]")

@@ -64,17 +64,14 @@ def read_named(text: str, option: str) -> Named:
     if not ways:
         if cuts:
             raise UsageError(
-                f"{option} {text}: {text[: cuts[0]]!r} is not an absolute IRI, and there is no"
-                " such file",
+                f"{option} {text}: {text[: cuts[0]]!r} is not an absolute IRI, and there is no such file",
                 hint=f"write it as {option} http://example.org/name={text[cuts[0] + 1 :]}",
             )
         raise UsageError(f"{option} {text}: there is no such file or directory")
     for way in ways:
         if way.source == STANDARD_INPUT or (way.source and Path(way.source).exists()):
             return way
-    raise UsageError(
-        f"{option} {text}: there is no such file or directory: {ways[0].source or '(empty)'}"
-    )
+    raise UsageError(f"{option} {text}: there is no such file or directory: {ways[0].source or '(empty)'}")
 
 
 def read_duration(text: str, option: str) -> int:
@@ -92,9 +89,7 @@ def existing_queries(paths: list[Path]) -> list[Path]:
     """The query files; a UsageError names the first that is not there."""
     for path in paths:
         if path.is_dir():
-            raise UsageError(
-                f"{path} is a directory, and a query is a file", hint=f"try {path}/*.rq"
-            )
+            raise UsageError(f"{path} is a directory, and a query is a file", hint=f"try {path}/*.rq")
         if not path.exists():
             raise UsageError(f"there is no query file {path}")
     return paths

@@ -30,6 +30,7 @@ _NUMERIC = frozenset(XSD[name].value for name in ("integer", "decimal", "double"
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z0-9-]+)|\^\^<([^>]*)>)?', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_LONGEST_LABEL = 12
 _LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[\w.-]*[\w-])?")
 
 
@@ -87,9 +88,7 @@ class Layout:
     def of(shapes: Collection[Shape]) -> Layout:
         variables = tuple(dict.fromkeys(name for shape in shapes for name in shape.columns))
         query = _free_name("query", variables) if len(shapes) > 1 else None
-        return Layout(
-            variables, query, _free_name("start", variables), _free_name("end", variables)
-        )
+        return Layout(variables, query, _free_name("start", variables), _free_name("end", variables))
 
     @property
     def names(self) -> list[str]:
@@ -154,7 +153,10 @@ def json_term(notation: str) -> dict[str, str]:
 
 
 def short_text(prefixes: Sequence[tuple[str, str]]) -> Callable[[str], str]:
-    """How a person reads a term: IRIs by prefix, numbers bare, strings in quotes."""
+    """How a person reads a term: IRIs by prefix, numbers bare, strings in quotes.
+
+    Long labels of blank nodes are cut: they only tell one from another.
+    """
     longest_first = sorted(prefixes, key=lambda pair: -len(pair[1]))
 
     def iri(value: str) -> str:
@@ -167,7 +169,7 @@ def short_text(prefixes: Sequence[tuple[str, str]]) -> Callable[[str], str]:
         if notation.startswith("<"):
             return iri(unescape(notation[1:-1]))
         if not notation.startswith('"'):
-            return notation
+            return notation if len(notation) <= _LONGEST_LABEL else notation[:8] + "…"
         value, language, datatype = split_literal(notation)
         if datatype in _NUMERIC:
             return value

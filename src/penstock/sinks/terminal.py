@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,13 +17,23 @@ _PLAIN_WIDTH = 10_000  # in a file no line is cut
 
 
 class TableText(Encoder):
-    """Rows under a header; the header is repeated when another query begins to speak."""
+    """Rows under a header; the header is repeated when another query begins to speak.
+
+    If there are several queries, a title says which one it is: its name, or what `titles`
+    has for it.
+    """
 
     suffix = "txt"
 
-    def __init__(self, shapes: Mapping[int, Shape], console: Console | None = None) -> None:
+    def __init__(
+        self,
+        shapes: Mapping[int, Shape],
+        console: Console | None = None,
+        titles: Callable[[int], str] | None = None,
+    ) -> None:
         super().__init__(shapes)
         self.console = console
+        self.titles = titles or (lambda number: f"[bold cyan]{escape(shapes[number].name)}[/]")
         self.render = {number: short_text(shape.prefixes) for number, shape in shapes.items()}
         self.names = {number: Layout.of([shape]).names for number, shape in shapes.items()}
         self.widths = {number: [len(name) for name in self.names[number]] for number in shapes}
@@ -41,10 +51,10 @@ class TableText(Encoder):
         self._print(self.console or Console(), answers)
 
     def _print(self, console: Console, answers: Answers) -> None:
-        for number, shape, table in self.tables(answers):
+        for number, _, table in self.tables(answers):
             rows = rendered_rows(table, self.render[number], short_instant)
             if len(self.shapes) > 1 and number != self.spoke_last:
-                console.print(f"\n[bold cyan]{escape(shape.name)}[/]", highlight=False)
+                console.print(f"\n{self.titles(number)}", highlight=False)
             self._print_rows(console, number, rows, header=number != self.spoke_last)
             self.spoke_last = number
 
@@ -75,4 +85,4 @@ def short_instant(instant: int) -> str:
     text = format_instant(instant)
     if instant % DAY == 0:
         return text[:10]
-    return text.replace("T", " ").removesuffix(".000Z").removesuffix("Z") + "Z"
+    return text.replace("T", " ").removesuffix("Z").removesuffix(".000").removesuffix(":00") + "Z"
