@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.decode.facts import facts, reasons, stated
 from tests.decode.test_lines import streams
 
-from penstock.decode.decoder import Decoder, decode_file
+from penstock.decode.decoder import Decoder, decode_file, warm_up
 from penstock.decode.formats import Compression, Format, format_of, is_stream_file
 from penstock.decode.occurrences import concat
 from penstock.decode.splitting import align, lines_before, split_plan
@@ -189,3 +189,9 @@ def test_an_element_larger_than_the_buffer_is_read_whole(tmp_path):
     found = read(path, piece_bytes=256)
     assert len(found) == 305 and not found.rejects
     assert facts(found) == facts(read(path))
+
+
+def test_warming_up_leaves_nothing_behind():
+    before = facts(Decoder("nquads").decode(lines(2))[0])
+    warm_up()
+    assert facts(Decoder("nquads").decode(lines(2))[0]) == before and len(before) == 2

@@ -21,6 +21,11 @@ class PlainReader:
         self._file = file
         self._left = length
 
+    @property
+    def left(self) -> int | None:
+        """How many bytes are still to come, if that is known."""
+        return self._left
+
     def read_into(self, room: memoryview) -> int:
         """Fills the room as far as the file goes; how many bytes that were."""
         if self._left is not None:

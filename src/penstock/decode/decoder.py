@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from penstock.columns.terms import TermTable
 from penstock.decode.compression import CompressedReader, PlainReader, open_reader
 from penstock.decode.documents import JsonLdDecoder, TrigDecoder
 from penstock.decode.formats import Compression, Format, format_named, format_of
@@ -109,10 +110,12 @@ def decode_pieces(
 
 def _decode_plain(decoder: Decoder, reader: PlainReader, piece_bytes: int) -> Iterator[Occurrences]:
     """Decodes in one buffer that is used again for every piece: fresh memory costs time."""
+    if reader.left is not None:
+        piece_bytes = max(1, min(piece_bytes, reader.left))
     buffer = memoryview(bytearray(piece_bytes))
     kept = 0
     while size := reader.read_into(buffer[kept:]):
-        found, taken = decoder.decode(buffer[: kept + size], final=False)
+        found, taken = decoder.decode(buffer[: kept + size], final=reader.left == 0)
         rest = bytes(buffer[taken : kept + size])
         if 2 * len(rest) > len(buffer):  # an element larger than the buffer
             buffer = memoryview(bytearray(2 * len(buffer)))
@@ -193,3 +196,21 @@ class _Readable(io.RawIOBase):
         size = len(self._rest) if size < 0 else size
         data, self._rest = self._rest[:size], self._rest[size:]
         return data
+
+
+def warm_up() -> None:
+    """Compiles what decoding uses, or loads it from the cache of an earlier run.
+
+    Without a cache this takes seconds; afterwards the first piece of a stream costs no more
+    than the others. Set-up may call it, and so may worker processes when they start.
+    """
+    sample = (
+        b"<x:s> <x:p> <x:o> <x:g#t=2026-01-01T00:00:00Z> .\n"
+        b'_:s <x:p> "1" <x:g> . # an odd line\n'
+        b'<x:g> <http://www.w3.org/ns/prov#generatedAtTime> "2026-01-01T00:00:00Z" .\n'
+    )
+    found, _ = Decoder(Format.NQUADS, keep_predicates=np.array([1])).decode(sample)
+    found, _ = Decoder(Format.NQUADS).decode(sample)
+    table = TermTable(found.terms)
+    table.texts(table.subset(found.subject).ids)
+    table.retain(found.object)
