@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "sinks": BASE | {"algebra", "columns"},
     "runtime": RUNTIME,
     "pipeline": PIPELINE,
-    "results": BASE | {"algebra", "columns"},
+    "results": BASE | {"algebra", "columns", "runtime"},
     "api": API,
     "scenarios": BASE,
     "bench": API | {"api", "scenarios"},

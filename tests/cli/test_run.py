@@ -68,7 +68,7 @@ def engine(tmp_path, monkeypatch):
     (tmp_path / "g.ttl").touch()
 
 
-def test_options_reach_the_engine(capsys):
+def test_options_reach_the_engine(tmp_path):
     code = cli.call(
         "run q.rq --stream urn:s=s.nq --graph g.ttl --follow --lateness 5m --master local[1]"
         " --strict --checkpoint state --stream-format nquads --quiet --format csv".split()
@@ -78,7 +78,7 @@ def test_options_reach_the_engine(capsys):
     assert made.options["lateness"] == 300_000_000
     assert made.options["master"] == "local[1]" and made.options["strict"] is True
     assert str(made.options["checkpoint"]) == "state" and made.follow is True
-    assert made.streams == [("s.nq", {"iri": "urn:s", "format": "nquads"})]
+    assert made.streams == [(f"{tmp_path}/s.nq", {"iri": "urn:s", "format": "nquads"})]
     assert made.graphs == [("g.ttl", {"iri": None})]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,11 @@ class Named:
 
     iri: str | None
     source: str
+
+    @property
+    def place(self) -> str:
+        """The source for processes that may stand in another directory than this one."""
+        return self.source if self.source == STANDARD_INPUT else os.path.abspath(self.source)
 
 
 def read_named(text: str, option: str) -> Named:

@@ -19,7 +19,6 @@ from penstock.cli.options import (
     read_named,
 )
 from penstock.cli.showing import Progress, show_summary
-from penstock.errors import UsageError
 
 
 class Format(StrEnum):
@@ -133,11 +132,6 @@ def run(
     from penstock.sinks import SideOutputs, is_standard_output, open_sink
 
     existing_queries(queries)
-    if follow and any(read_named(text, "--stream").source == "-" for text in stream) and checkpoint:
-        raise UsageError(
-            "standard input cannot be read again after a restart",
-            hint="leave --checkpoint out, or write the stream to a file and follow that",
-        )
     engine = Engine(
         master=master,
         lateness=read_duration(lateness, "--lateness"),
@@ -147,7 +141,7 @@ def run(
     for text in stream:
         named = read_named(text, "--stream")
         engine.add_stream(
-            named.source,
+            named.place,
             iri=named.iri,
             format=stream_format,
             start_predicate=start_predicate,

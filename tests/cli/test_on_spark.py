@@ -1,0 +1,98 @@
+"""The commands on a real Spark: what the README and `make demo` promise."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+
+import pytest
+from rich.console import Console
+
+from docs.page import read_answers
+from docs.test_examples import README
+from penstock import cli
+from penstock.cli.demo import play
+from penstock.scenarios import find_scenario
+from scenarios.test_answers import NAMES, expected
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+@pytest.fixture
+def first_query(tmp_path, monkeypatch):
+    """The README's files."""
+    (example,) = README
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loss.rq").write_text(example.queries[0])
+    (tmp_path / "pumps.trig").write_text(example.stream)
+    return example
+
+
+def test_the_first_own_query(first_query, tmp_path, capfd):
+    assert cli.call("run loss.rq --stream pumps.trig --out found.csv".split()) == 0
+    assert read_answers((tmp_path / "found.csv").read_text()) == first_query.expected()
+    assert "1 answer from 4 elements (6 triples)" in capfd.readouterr().err
+
+
+def test_a_run_that_is_done_goes_on_without_repeating(first_query, tmp_path):
+    command = "run loss.rq --stream pumps.trig --out found.json --checkpoint state --quiet".split()
+    assert cli.call(command) == 0
+    once = (tmp_path / "found.json").read_bytes()
+    assert cli.call(command) == 0
+    assert (tmp_path / "found.json").read_bytes() == once
+    assert len(json.loads(once)["results"]["bindings"]) == 1
+
+
+def test_broken_lines_are_kept_aside_with_their_number(first_query, tmp_path, capfd):
+    lines = [
+        f'<http://example.org/p{i}> <http://example.org/pressure> "4"'
+        f" <urn:e{i}#t=2026-05-01T08:00:{i:02d}Z> .\n"
+        for i in range(20)
+    ]
+    lines[7] = "<http://example.org/p7> this is no N-Quads\n"
+    (tmp_path / "pumps.nq").write_text("".join(lines))
+    assert cli.call("run loss.rq --stream pumps.nq --out found.csv".split()) == 0
+    assert "1 rejected line, see found.csv.rejected.jsonl" in capfd.readouterr().err
+    (record,) = map(json.loads, (tmp_path / "found.csv.rejected.jsonl").read_text().splitlines())
+    assert record["line"] == 8 and "this is no N-Quads" in record["text"]
+
+
+def test_check_and_explain(first_query, tmp_path, capsys):
+    assert cli.call(["check", "loss.rq"]) == 0
+    assert "1 query: 0 errors, 0 warnings" in capsys.readouterr().err
+    assert cli.call(["explain", "loss.rq"]) == 0
+    assert "?pump" in capsys.readouterr().out
+    (tmp_path / "bad.rq").write_text("SELECT ?x WHERE { ?x x:y ?z ")
+    assert cli.call(["check", "bad.rq", "loss.rq"]) == 1
+    shown = capsys.readouterr().err
+    assert "error: bad.rq:1:" in shown and "^" in shown and "hint: " in shown
+
+
+def test_the_demo_finds_what_it_should(tmp_path):
+    scenario = find_scenario("stock-market")
+    scenario.write_stream(tmp_path)
+    shown = io.StringIO()
+    play(scenario, str(tmp_path), Console(file=shown, width=200))
+    text = shown.getvalue()
+    for path, seeks in scenario.queries:
+        assert f"{path.stem}  {seeks}" in text
+    counts = {name: expected(name).total() - 1 for name in NAMES}
+    assert ", ".join(f"{name}: {times}" for name, times in counts.items()) in text
+
+
+def test_the_six_queries_on_spark(tmp_path):
+    scenario = find_scenario("stock-market")
+    (tmp_path / "stream").mkdir()
+    scenario.write_stream(tmp_path / "stream")
+    queries = [str(path) for path, _ in scenario.queries]
+    command = ["run", *queries, "--stream", str(tmp_path / "stream"), "--quiet", "--format", "csv"]
+    assert cli.call([*command, "--out", f"{tmp_path}/found/"]) == 0
+    for name in NAMES:
+        rows: Counter = Counter()
+        for part in (tmp_path / "found" / name).glob("part-*.csv"):
+            with part.open(newline="") as file:
+                header, *found = csv.reader(file)
+            rows.update(tuple("_:" if cell.startswith("_:") else cell for cell in row) for row in found)
+        assert Counter([tuple(header)]) + rows == expected(name), name
