@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from penstock.timeline import TIMELESS_END, TIMELESS_START
 
 
-@dataclass(slots=True)
+@dataclass
 class Frame:
     """n solutions: `ids[v, i]` is what solution i binds variable v to (0: unbound).
 
@@ -72,18 +73,17 @@ class Frame:
         return Frame(tuple(vars), self.ids, self.start, self.end)
 
     def extended(self, var: str, column: np.ndarray) -> Frame:
-        return Frame(
-            (*self.vars, var), np.vstack([self.ids, column[None, :]]), self.start, self.end
-        )
+        return Frame((*self.vars, var), np.vstack([self.ids, column[None, :]]), self.start, self.end)
 
     @staticmethod
     def concat(frames: Iterable[Frame], vars: Sequence[str]) -> Frame:
         """All rows below each other, with exactly these columns."""
-        parts = [frame.project(vars) for frame in frames if len(frame)]
+        parts = [frame for frame in frames if len(frame)]
         if not parts:
             return Frame.empty(vars)
         if len(parts) == 1:
-            return parts[0]
+            return parts[0].project(vars)
+        parts = [part.project(vars) for part in parts]
         return Frame(
             tuple(vars),
             np.concatenate([part.ids for part in parts], axis=1),
@@ -92,18 +92,60 @@ class Frame:
         )
 
 
+class Pairs(Frame):
+    """Combinations ⟨μ, t, t′⟩ ⋈ ⟨μ′, s, s′⟩ that are put together only where somebody looks.
+
+    Row k combines row `left_rows[k]` of `left` with row `right_rows[k]` of `right`: the union
+    of their bindings, the hull of their intervals. A filter that rejects most combinations
+    then never touches the columns it does not name.
+    """
+
+    def __init__(
+        self, left: Frame, left_rows: np.ndarray, right: Frame, right_rows: np.ndarray,
+        vars: Sequence[str],
+    ) -> None:  # fmt: skip
+        self.vars = tuple(vars)
+        self.left, self.left_rows = left, left_rows
+        self.right, self.right_rows = right, right_rows
+        self._ids: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.left_rows)
+
+    @cached_property
+    def start(self) -> np.ndarray:  # type: ignore[override]
+        return np.minimum(self.left.start[self.left_rows], self.right.start[self.right_rows])
+
+    @cached_property
+    def end(self) -> np.ndarray:  # type: ignore[override]
+        return np.maximum(self.left.end[self.left_rows], self.right.end[self.right_rows])
+
+    @property
+    def ids(self) -> np.ndarray:  # type: ignore[override]
+        if self._ids is None:
+            ids = np.empty((len(self.vars), len(self)), np.int64)
+            for i, var in enumerate(self.vars):
+                ids[i] = self.column(var)
+            self._ids = ids
+        return self._ids
+
+    def column(self, var: str) -> np.ndarray:
+        if self._ids is not None and var in self.vars:
+            return self._ids[self.vars.index(var)]
+        in_left, in_right = var in self.left.vars, var in self.right.vars
+        if not in_right:
+            return self.left.column(var)[self.left_rows] if in_left else np.zeros(len(self), np.int64)
+        found = self.right.column(var)[self.right_rows]
+        if in_left:
+            mine = self.left.column(var)[self.left_rows]
+            found = np.where(mine != 0, mine, found)
+        return found
+
+    def take(self, rows: np.ndarray) -> Frame:
+        return Pairs(self.left, self.left_rows[rows], self.right, self.right_rows[rows], self.vars)
+
+
 def combine(left: Frame, right: Frame, vars: Sequence[str]) -> Frame:
-    """The combination ⟨μ, t, t′⟩ ⋈ ⟨μ′, s, s′⟩ of row i with row i: union of bindings, hull of times."""
-    ids = np.empty((len(vars), len(left)), np.int64)
-    for i, var in enumerate(vars):
-        in_left, in_right = var in left.vars, var in right.vars
-        if in_left and in_right:
-            a, b = left.column(var), right.column(var)
-            ids[i] = np.where(a != 0, a, b)
-        elif in_left:
-            ids[i] = left.column(var)
-        else:
-            ids[i] = right.column(var)
-    return Frame(
-        tuple(vars), ids, np.minimum(left.start, right.start), np.maximum(left.end, right.end)
-    )
+    """The combination of row i with row i, for all rows."""
+    rows = np.arange(len(left))
+    return Pairs(left, rows, right, rows, vars)

@@ -174,13 +174,27 @@ def tags(ids: np.ndarray) -> np.ndarray:
 
 def numbers(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The float64 nearest to each inline number, and where there is one (NaN elsewhere)."""
-    tag = ids >> TAG_SHIFT
-    numeric = (tag >= INTEGER) & (tag <= FLOAT)
-    value = (ids & MANTISSA_MASK).astype(np.float64)
-    value /= _POWERS[np.where(numeric, (ids >> SCALE_SHIFT) & 15, 0)]
-    np.negative(value, out=value, where=(ids & SIGN_BIT) != 0)
-    value[~numeric] = np.nan
+    value = np.empty(len(ids), np.float64)
+    numeric = np.empty(len(ids), np.bool_)
+    _numbers(ids, _POWERS, value, numeric)
     return value, numeric
+
+
+@njit(cache=True)
+def _numbers(ids, powers, value, numeric):
+    for i in range(len(ids)):
+        id_ = ids[i]
+        tag = id_ >> TAG_SHIFT
+        if INTEGER <= tag <= FLOAT:
+            number = float(id_ & MANTISSA_MASK)
+            scale = (id_ >> SCALE_SHIFT) & 31
+            if scale:
+                number /= powers[scale]
+            value[i] = -number if id_ & SIGN_BIT else number
+            numeric[i] = True
+        else:
+            value[i] = np.nan
+            numeric[i] = False
 
 
 def parse_term(text: bytes) -> Term:

@@ -46,7 +46,7 @@ class AbsenceOperator(Operator):
     def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         depends = any(other.reads_stream for other in step.inputs[1:])
-        store = self.store("required", step.required.vars, until_end)
+        store = self.store("required", step.required.vars, until_end, waits=True)
         self.waiting = Waiting(store, depends, step.instants)
 
     def partners(
@@ -79,9 +79,7 @@ class OuterOperator(AbsenceOperator):
     def __init__(self, step: steps.Outer, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         until = until_end if step.when == "eq" else until_out_of_reach(step.within)
-        self.optional = self.partners(
-            "optional", step.optional, step.required.vars, step.when, until
-        )
+        self.optional = self.partners("optional", step.optional, step.required.vars, step.when, until)
         self.sought = [
             self.partners(f"sought{i}", sought, step.vars, "ended", bindings_only=True)
             for i, sought in enumerate(step.sought)
@@ -122,9 +120,7 @@ class WithoutOperator(AbsenceOperator):
 
     def __init__(self, step: steps.Without, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        self.absent = self.partners(
-            "absent", step.absent, step.required.vars, "ended", bindings_only=True
-        )
+        self.absent = self.partners("absent", step.absent, step.required.vars, "ended", bindings_only=True)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
         required, absent = inputs
@@ -138,9 +134,7 @@ class MarkOperator(AbsenceOperator):
 
     def __init__(self, step: steps.Mark, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        self.sought = self.partners(
-            "sought", step.sought, step.required.vars, "ended", bindings_only=True
-        )
+        self.sought = self.partners("sought", step.sought, step.required.vars, "ended", bindings_only=True)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
         required, sought = inputs

@@ -45,9 +45,7 @@ def spread(scan: Scan, frame: Frame, shards: int) -> list[tuple[int, Frame]]:
         return [(0, frame)]
     owner = shard_of(frame.column(scan.key), shards)
     return [
-        (shard, frame.take(rows))
-        for shard in range(shards)
-        if len(rows := np.flatnonzero(owner == shard))
+        (shard, frame.take(rows)) for shard in range(shards) if len(rows := np.flatnonzero(owner == shard))
     ]
 
 

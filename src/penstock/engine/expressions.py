@@ -213,7 +213,7 @@ class Evaluator:
         """`value` for each distinct combination of what the expression looks at; 0 for an error."""
         names, timed, random = _looks_at(expression)
         seen = frame.vars if random else tuple(name for name in frame.vars if name in names)
-        parts = [frame.ids[frame.vars.index(name)] for name in seen]
+        parts = [frame.column(name) for name in seen]
         if timed or random:
             parts += [frame.start, frame.end]
         if parts:
@@ -222,11 +222,9 @@ class Evaluator:
             rows, inverse = np.empty((0, 1), np.int64), np.zeros(len(frame), np.int64)
         results = np.zeros(rows.shape[1], np.int64)
         for i, row in enumerate(rows.T.tolist()):
-            bindings = dict(zip(seen, row))
+            bindings = dict(zip(seen, row, strict=False))  # the interval may follow
             start, end = row[-2:] if timed or random else (0, 0)
-            seeding = (
-                {n: i for n, i in bindings.items() if i and n not in unseeded} if random else {}
-            )
+            seeding = {n: i for n, i in bindings.items() if i and n not in unseeded} if random else {}
             context = self._context(seeding, start, end, place)
             try:
                 results[i] = value(self._lookup(bindings), context)

@@ -27,7 +27,7 @@ class InstantOperator(Operator):
         super().__init__(step, name, surroundings)
         [below] = step.inputs
         self.depends_on_stream = below.reads_stream
-        store = self.store("waiting", below.vars, until_end)
+        store = self.store("waiting", below.vars, until_end, waits=True)
         self.waiting = Waiting(store, below.reads_stream, step.instants)
 
     def instants(self, clock: Clock) -> np.ndarray:
@@ -79,13 +79,9 @@ class AggregatedOperator(InstantOperator):
         if argument is None:
             if not call.distinct:
                 return self.terms.add(Literal(str(len(rows)), datatype=XSD.integer))
-            return self._term(
-                aggregate(call, [tuple(column) for column in frame.ids[:, rows].T.tolist()])
-            )
+            return self._term(aggregate(call, [tuple(column) for column in frame.ids[:, rows].T.tolist()]))
         column = frame.column(argument)[rows].tolist()
-        return self._term(
-            aggregate(call, [self.terms.term(id_) if id_ else None for id_ in column])
-        )
+        return self._term(aggregate(call, [self.terms.term(id_) if id_ else None for id_ in column]))
 
     def _term(self, term) -> int:
         return 0 if term is None else self.terms.add(term)

@@ -115,9 +115,7 @@ def join_batch(
                 at = rslots[lhash[row] & (rslots.size - 1)]
             reach = end if mode == 1 else end - within - 1
             while at >= 0 and rtop[at] > reach:
-                if rhash[at] == lhash[row] and _meets(
-                    mode, within, start, end, rstart[at], rend[at]
-                ):
+                if rhash[at] == lhash[row] and _meets(mode, within, start, end, rstart[at], rend[at]):
                     if _same_key(lkeys, row, rkeys, at):
                         if count == capacity:
                             cursor[0], cursor[1] = position, at
@@ -137,9 +135,7 @@ def join_batch(
                 at = lslots[rhash[row] & (lslots.size - 1)]
             reach = end - within - 1
             while at >= 0 and ltop[at] > reach:
-                if lhash[at] == rhash[row] and _meets(
-                    mode, within, lstart[at], lend[at], start, end
-                ):
+                if lhash[at] == rhash[row] and _meets(mode, within, lstart[at], lend[at], start, end):
                     if _same_key(rkeys, row, lkeys, at):
                         if count == capacity:
                             cursor[0], cursor[1] = position, at
@@ -192,9 +188,7 @@ def probe(
         resumed = False
         reach = lend[row] - within - 1
         while at >= 0 and rtop[at] > reach:
-            if rhash[at] == lhash[row] and _meets(
-                mode, within, lstart[row], lend[row], rstart[at], rend[at]
-            ):
+            if rhash[at] == lhash[row] and _meets(mode, within, lstart[row], lend[row], rstart[at], rend[at]):
                 if _same_key(lkeys, row, rkeys, at):
                     if count == capacity:
                         cursor[0], cursor[1] = row, at

@@ -66,9 +66,7 @@ def network(results: Iterable[Step]) -> Network:
     standing = [(edge.source, edge.target) for edge in net.edges if not edge.delayed]
     net.groups = components(len(net.steps), standing)
     place = {step: i for i, group in enumerate(net.groups) for step in group}
-    net.leads_back = any(
-        edge.delayed and place[edge.target] <= place[edge.source] for edge in net.edges
-    )
+    net.leads_back = any(edge.delayed and place[edge.target] <= place[edge.source] for edge in net.edges)
     if net.leads_back:
         circles = components(len(net.steps), [(edge.source, edge.target) for edge in net.edges])
         net.by_instant = any(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.columns import ids as term_ids
-from penstock.columns.frame import Frame, combine
+from penstock.columns.frame import Frame, Pairs
 from penstock.columns.terms import TermTable
 from penstock.engine import kernels
 from penstock.engine.expressions import Evaluator
@@ -31,7 +31,7 @@ from penstock.engine.store import (
 )
 from penstock.plan import steps
 from penstock.plan.steps import Step
-from penstock.timeline import NEVER
+from penstock.timeline import FOREVER, NEVER
 
 
 def _no_instants() -> np.ndarray:
@@ -73,8 +73,11 @@ class Operator:
         self.evaluator = surroundings.evaluator
         self.stores: list[Store] = []
 
-    def store(self, side: str, vars: tuple[str, ...], until: Until, split=()) -> Store:
-        if is_belated(self.step):
+    def store(
+        self, side: str, vars: tuple[str, ...], until: Until, split=(), *, waits: bool = False
+    ) -> Store:
+        """A store of this operator; `waits`: its rows only wait for their instant."""
+        if is_belated(self.step) and not waits:
             until = forever
         store = Store(f"{self.name}.{side}", vars, until, split)
         self.stores.append(store)
@@ -105,9 +108,7 @@ class TableOperator(Operator):
         if not clock.first or not rows:
             return Frame.empty(vars)
         cells = [[self.terms.add(term) if term is not None else 0 for term in row] for row in rows]
-        return Frame.timeless(
-            vars, np.array(cells, np.int64).reshape(len(rows), len(vars)).T.copy()
-        )
+        return Frame.timeless(vars, np.array(cells, np.int64).reshape(len(rows), len(vars)).T.copy())
 
 
 class RenameOperator(Operator):
@@ -145,24 +146,68 @@ class MergeOperator(Operator):
 
 
 class Seen:
-    """A store of distinct rows, and the question which rows of a frame are new to it."""
+    """A store of distinct rows, and the question which rows of a frame are new to it.
+
+    Equal rows end at the same instant. So where rows come in order, and no other one ends at
+    the same instant, they are new without a look; what they were is kept in case something
+    late repeats them, and most of that expires before anybody asks.
+    """
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        store.before_expiry = self._settle
         self._chains: dict[bool, tuple[int, np.ndarray, np.ndarray, np.ndarray]] = {}
+        self._unasked: list[Frame] = []  # rows that were new without a look
+        self._latest = NEVER
 
     def add(self, frame: Frame) -> Frame:
         """Remembers the frame's rows; returns those that were not there, in their order."""
+        if not len(frame):
+            return frame
+        lonely = self._lonely(frame)
+        if lonely is None:
+            self._settle(NEVER)
+            lonely = np.zeros(len(frame), bool)
+        elif lonely.all():
+            self._unasked.append(frame)
+            return frame
+        else:
+            self._unasked.append(frame.take(lonely))
+        fresh = lonely.copy()
         timeless = frame.timeless_mask()
-        fresh = np.zeros(len(frame), bool)
         for none in (True, False):
-            chosen = np.flatnonzero(timeless == none)
+            chosen = np.flatnonzero((timeless == none) & ~lonely)
             if len(chosen):
                 fresh[chosen] = self._enter(none, frame.take(chosen))
-        new = frame if fresh.all() else frame.take(fresh)
-        if len(new):
-            self.store._fresh.append(new)
-        return new
+        self.store.note(frame.take(fresh & ~lonely))
+        return frame if fresh.all() else frame.take(fresh)
+
+    def _lonely(self, frame: Frame) -> np.ndarray | None:
+        """Which rows end at an instant of their own; None if not all end later than what was seen."""
+        ends = frame.end
+        if self._latest == NEVER:
+            stored = [rows.end[: rows.count].max() for rows in self.store.parts.values() if rows.count]
+            self._latest = int(max(stored, default=NEVER))
+        latest, self._latest = self._latest, max(self._latest, int(ends.max()))
+        rising = ends[1:] > ends[:-1]
+        if ends[0] <= latest or not (rising.all() or (ends[1:] >= ends[:-1]).all()):
+            return None
+        lonely = np.ones(len(frame), bool)
+        lonely[1:] &= rising
+        lonely[:-1] &= rising
+        return lonely
+
+    def _settle(self, watermark: int) -> None:
+        """Takes the unasked rows that are still needed into the store."""
+        for frame in self._unasked:
+            until = self.store.until(frame)
+            needed = until >= watermark
+            if needed.any():
+                kept = frame.take(needed)
+                self.store.part((0, False)).append(kept, until[needed])
+                self.store.note(kept)
+                self._chains.pop(False, None)
+        self._unasked = []
 
     def _enter(self, timeless: bool, frame: Frame) -> np.ndarray:
         rows = self.store.part((0, timeless))
@@ -267,12 +312,14 @@ class MeetOperator(Operator):
         self.right.append(right)
         found = []
         for (left_part, right_part), pairing in self.pairings.items():
-            left_rows, right_rows = self.left.parts[left_part], self.right.parts[right_part]
-            for i, j in pairing.join():
+            pairs = list(pairing.join())
+            if pairs:
                 found.append(
-                    combine(
-                        left_rows.frame(self.left.vars, i),
-                        right_rows.frame(self.right.vars, j),
+                    Pairs(
+                        self.left.parts[left_part].frame(self.left.vars),
+                        np.concatenate([i for i, _ in pairs]),
+                        self.right.parts[right_part].frame(self.right.vars),
+                        np.concatenate([j for _, j in pairs]),
                         self.step.vars,
                     )
                 )
@@ -339,9 +386,7 @@ class Matcher:
         if (part, keys, timed) not in self._indexes:
             columns = [self.store.vars.index(var) for var in keys]
             with_time = timed and self.mode == kernels.EQ
-            self._indexes[part, keys, timed] = Index(
-                rows, columns, with_time=with_time, timed=timed
-            )
+            self._indexes[part, keys, timed] = Index(rows, columns, with_time=with_time, timed=timed)
         return self._indexes[part, keys, timed]
 
 
@@ -363,11 +408,7 @@ class ClosureOperator(Operator):
         while len(new):
             found.append(new)
             longer = [*self.after.of(new, self.step.within), *self.before.of(new, self.step.within)]
-            new = (
-                self.seen.add(Frame.concat(longer, self.step.vars))
-                if longer
-                else Frame.empty(new.vars)
-            )
+            new = self.seen.add(Frame.concat(longer, self.step.vars)) if longer else Frame.empty(new.vars)
         return Frame.concat(found, self.step.vars)
 
 
@@ -387,9 +428,7 @@ class _Composition:
                 if len(chosen) and rows.count:
                     yield from self._compose(chosen, rows, not (none or other), within)
 
-    def _compose(
-        self, frame: Frame, rows: Rows, timed: bool, within: int | None
-    ) -> Iterator[Frame]:
+    def _compose(self, frame: Frame, rows: Rows, timed: bool, within: int | None) -> Iterator[Frame]:
         key = (id(rows), timed)
         if key not in self._indexes:
             self._indexes[key] = Index(rows, [self.column], timed=timed)
@@ -426,6 +465,6 @@ def is_literal(ids: np.ndarray, terms: TermTable) -> np.ndarray:
     hashed = np.unique(ids[ids >= term_ids.HASHED])
     texts = terms.texts(hashed).to_pylist()
     literals = np.array(
-        [id_ for id_, text in zip(hashed.tolist(), texts) if text[:1] == b'"'], np.int64
+        [id_ for id_, text in zip(hashed.tolist(), texts, strict=True) if text[:1] == b'"'], np.int64
     )
     return inline | np.isin(ids, literals)

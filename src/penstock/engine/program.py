@@ -124,9 +124,7 @@ class ProgramShard:
         """Takes in payloads at a watermark; answers as (query index or LATE, Arrow IPC bytes)."""
         return [(query, to_ipc(table)) for query, table in self.answers(payloads, watermark, ended)]
 
-    def answers(
-        self, payloads: list[bytes], watermark: int, ended: bool
-    ) -> Iterable[tuple[int, pa.Table]]:
+    def answers(self, payloads: list[bytes], watermark: int, ended: bool) -> Iterable[tuple[int, pa.Table]]:
         frames, late = self.shard.step(payloads, watermark, ended)
         if len(late):
             yield LATE, answer_table(late, self.shard.terms)

@@ -51,15 +51,12 @@ class Shard:
     which is taken in when the shard opens and is not part of the stored state.
     """
 
-    def __init__(
-        self, net: Network, outputs: dict[int, int], graphs: list[StaticGraph], now: int
-    ) -> None:
+    def __init__(self, net: Network, outputs: dict[int, int], graphs: list[StaticGraph], now: int) -> None:
         self.net = net
         self.terms = TermTable()
         surroundings = Surroundings(self.terms, Evaluator(self.terms, now))
         self.operators = [
-            OPERATORS[type(step)](step, str(place), surroundings)
-            for place, step in enumerate(net.steps)
+            OPERATORS[type(step)](step, str(place), surroundings) for place, step in enumerate(net.steps)
         ]
         self.scans = {str(i): i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
         self.outputs = outputs
@@ -107,9 +104,7 @@ class Shard:
         for operator in self.operators:
             operator.restored()
 
-    def step(
-        self, payloads: list[bytes], watermark: int, ended: bool
-    ) -> tuple[dict[int, Frame], Frame]:
+    def step(self, payloads: list[bytes], watermark: int, ended: bool) -> tuple[dict[int, Frame], Frame]:
         """Takes in a batch and moves the watermark; the new answers by query, and what came late."""
         late = []
         for payload in payloads:
@@ -178,9 +173,7 @@ class Shard:
 
     def _next_due(self) -> int:
         """The earliest instant at which something waits; FOREVER if nothing does."""
-        waiting = [
-            operator.waiting.store for operator in self.operators if hasattr(operator, "waiting")
-        ]
+        waiting = [operator.waiting.store for operator in self.operators if hasattr(operator, "waiting")]
         ends = [
             int(rows.end[: rows.count].min())
             for store in waiting
@@ -222,8 +215,7 @@ class Shard:
             inputs = inbox[0]
         else:
             inputs = [
-                Frame.concat(frames, below.vars)
-                for frames, below in zip(inbox, step.inputs, strict=False)
+                Frame.concat(frames, below.vars) for frames, below in zip(inbox, step.inputs, strict=False)
             ]
         self._inbox[place] = [[] for _ in inbox]
         frame = operator.advance(inputs, clock)

@@ -144,9 +144,7 @@ class Index:
             self.start = self.end = np.zeros(capacity, np.int64)
         for k, column in enumerate(self.columns):
             self.keys[k, self.hashed : n] = rows.ids[column, self.hashed : n]
-        kernels.hash_keys(
-            self.keys, self.hashed, n, self.start, self.end, self.with_time, self.hash
-        )
+        kernels.hash_keys(self.keys, self.hashed, n, self.start, self.end, self.with_time, self.hash)
         self.hashed = n
         if len(self.slots) < n:
             linked, self.linked = self.linked, 0
@@ -186,6 +184,7 @@ class Store:
         self.until = until
         self.split = [vars.index(var) for var in split if var in vars]
         self.parts: dict[Part, Rows] = {}
+        self.before_expiry: Callable[[int], None] = lambda watermark: None
         self._fresh: list[Frame] = []
         self._chunks: dict[int, int] = {}  # number of each live chunk → until when it is needed
         self._next = 0
@@ -215,7 +214,12 @@ class Store:
     def append(self, frame: Frame, *, persist: bool = True) -> None:
         for key, rows in self.divide(frame):
             self.part(key).append(rows, self.until(rows))
-        if persist and len(frame):
+        if persist:
+            self.note(frame)
+
+    def note(self, frame: Frame) -> None:
+        """These rows belong into the next chunk."""
+        if len(frame):
             self._fresh.append(frame)
 
     def bound(self, part: Part) -> set[str]:
@@ -243,6 +247,8 @@ class Store:
         )
 
     def expire(self, watermark: int) -> None:
+        """Forgets rows that are no longer needed (some may stay for a while)."""
+        self.before_expiry(watermark)
         for rows in self.parts.values():
             rows.expire(watermark)
 

@@ -78,8 +78,7 @@ class Compiler:
         children = walk.children(node)
         inherited = bounds.inherit(node, scope.within)
         return [
-            (child, replace(scope, within=within))
-            for child, within in zip(children, inherited, strict=True)
+            (child, replace(scope, within=within)) for child, within in zip(children, inherited, strict=True)
         ]
 
     def description(self, query: a.Describe, scope: Scope, name: str) -> Step:
@@ -93,9 +92,7 @@ class Compiler:
             named = steps.Compute(described, resource.name, subject)
             bound = steps.Select(named, a.Call("BOUND", (resource,)))
             required = _columns(bound, (resource.name,))
-            branches.append(
-                steps.Outer(required, triples, "ended", instants=scope.instants, describes=True)
-            )
+            branches.append(steps.Outer(required, triples, "ended", instants=scope.instants, describes=True))
         step = reduce(steps.Merge, branches) if branches else NOTHING
         return steps.Constructed(step, (triple,), name, feeds=False)
 
@@ -183,12 +180,8 @@ class Compiler:
         if isinstance(path, a.OneOrMore):
             return pairs
         same = a.Call("SAMETERM", (a.Var(x), a.Var(y)))
-        zero = steps.Merge(
-            self._zero_length(x, y, scope, subject, object_), steps.Select(pairs, same)
-        )
-        return steps.Merge(
-            steps.Unique(zero, subsume=True), steps.Select(pairs, a.Call("!", (same,)))
-        )
+        zero = steps.Merge(self._zero_length(x, y, scope, subject, object_), steps.Select(pairs, same))
+        return steps.Merge(steps.Unique(zero, subsume=True), steps.Select(pairs, a.Call("!", (same,))))
 
     def _negated(self, path: a.NegatedSet, x: str, y: str, scope: Scope) -> Step:
         directions = []
@@ -211,9 +204,7 @@ class Compiler:
         subject: a.TermOrVar | None,
         object_: a.TermOrVar | None,
     ) -> Step:
-        constants = {
-            end for end in (subject, object_) if end is not None and not isinstance(end, a.Var)
-        }
+        constants = {end for end in (subject, object_) if end is not None and not isinstance(end, a.Var)}
         if constants:
             rows = tuple((end, end) for end in constants) if len(constants) == 1 else ()
             return steps.Table((x, y), rows)
@@ -241,43 +232,33 @@ class Compiler:
         return self._meet(node, scope, "eq")
 
     def _union(self, node: a.Union_, scope: Scope) -> Step:
-        return steps.Merge(
-            *(self.pattern(child, below) for child, below in self._children(node, scope))
-        )
+        return steps.Merge(*(self.pattern(child, below) for child, below in self._children(node, scope)))
 
     def _graph(self, node: a.Graph, scope: Scope) -> Step:
         if isinstance(node.name, NamedNode):
-            return self.pattern(
-                node.pattern, replace(scope, dataset=scope.dataset.within(node.name))
-            )
+            return self.pattern(node.pattern, replace(scope, dataset=scope.dataset.within(node.name)))
         name = node.name.name
         branches = []
         for iri, _ in scope.dataset.named:
             graph = NamedNode(iri)
             below = replace(scope, dataset=scope.dataset.within(graph))
             table = steps.Table((name,), ((graph,),))
-            branches.append(
-                steps.Meet(table, self.pattern(node.pattern, below), "any", scope.within)
-            )
+            branches.append(steps.Meet(table, self.pattern(node.pattern, below), "any", scope.within))
         if not branches:
-            return steps.Table(
-                (name, *sorted(v.name for v in variables.possible(node.pattern))), ()
-            )
+            return steps.Table((name, *sorted(v.name for v in variables.possible(node.pattern))), ())
         return reduce(steps.Merge, branches)
 
     # --- absence ---
 
     def _outer(
         self,
-        required: a.Pattern,
-        optional: a.Pattern,
-        below: dict[int, Scope],
+        required: tuple[a.Pattern, Scope],
+        optional: tuple[a.Pattern, Scope],
         when: str,
         condition: a.Expression | None,
         scope: Scope,
     ) -> Step:
-        left = self.pattern(required, below[id(required)])
-        right = self.pattern(optional, below[id(optional)])
+        left, right = self.pattern(*required), self.pattern(*optional)
         if condition is None:
             return steps.Outer(left, right, when, instants=scope.instants)
         left = self._with_outer_bindings(left, condition, scope, right.certain)
@@ -301,22 +282,20 @@ class Compiler:
         )
 
     def _leftjoin(self, node: a.LeftJoin, scope: Scope) -> Step:
-        below = {id(child): s for child, s in self._children(node, scope)}
-        return self._outer(node.left, node.right, below, "ended", node.condition, scope)
+        required, optional = self._children(node, scope)
+        return self._outer(required, optional, "ended", node.condition, scope)
 
     def _seqrightjoin(self, node: a.SeqRightJoin, scope: Scope) -> Step:
-        below = {id(child): s for child, s in self._children(node, scope)}
-        return self._outer(node.right, node.left, below, "before", node.condition, scope)
+        optional, required = self._children(node, scope)
+        return self._outer(required, optional, "before", node.condition, scope)
 
     def _eqleftjoin(self, node: a.EqLeftJoin, scope: Scope) -> Step:
-        below = {id(child): s for child, s in self._children(node, scope)}
-        return self._outer(node.left, node.right, below, "eq", node.condition, scope)
+        required, optional = self._children(node, scope)
+        return self._outer(required, optional, "eq", node.condition, scope)
 
     def _minus(self, node: a.Minus, scope: Scope) -> Step:
         (left, left_scope), (right, right_scope) = self._children(node, scope)
-        return steps.Without(
-            self.pattern(left, left_scope), self.pattern(right, right_scope), scope.instants
-        )
+        return steps.Without(self.pattern(left, left_scope), self.pattern(right, right_scope), scope.instants)
 
     # --- filters and expressions ---
 
@@ -324,7 +303,8 @@ class Compiler:
         [(pattern, below)] = self._children(node, scope)
         step = self.pattern(pattern, below)
         columns = step.vars
-        for conjunct in conjuncts(node.condition):
+        # Conditions on the interval come last: joins have enforced most of them already.
+        for conjunct in sorted(conjuncts(node.condition), key=_depends_on_row):
             prepared, conjunct = self._marked(step, conjunct, scope)
             step = push_filter(prepared, conjunct)
         return _columns(step, columns) if scope.outer is None else step
@@ -338,9 +318,7 @@ class Compiler:
         step = steps.Compute(step, node.var.name, expression, unseeded)
         return _columns(step, columns) if scope.outer is None else step
 
-    def _marked(
-        self, step: Step, expression: a.Expression, scope: Scope
-    ) -> tuple[Step, a.Expression]:
+    def _marked(self, step: Step, expression: a.Expression, scope: Scope) -> tuple[Step, a.Expression]:
         """The step with a column for each EXISTS of the expression, which then reads that column."""
         step = self._with_outer_bindings(step, expression, scope)
 
@@ -466,16 +444,12 @@ def _depends_on_row(expression: a.Expression) -> bool:
     return False
 
 
-def replace_exists(
-    expression: a.Expression, replacement: Callable[[a.Exists], a.Var]
-) -> a.Expression:
+def replace_exists(expression: a.Expression, replacement: Callable[[a.Exists], a.Var]) -> a.Expression:
     """The expression with each EXISTS replaced by a variable that says the same."""
     if isinstance(expression, a.Exists):
         return replacement(expression)
     if isinstance(expression, a.Call):
-        return a.Call(
-            expression.name, tuple(replace_exists(arg, replacement) for arg in expression.args)
-        )
+        return a.Call(expression.name, tuple(replace_exists(arg, replacement) for arg in expression.args))
     return expression
 
 
