@@ -153,8 +153,9 @@ class Seen:
     late repeats them, and most of that expires before anybody asks.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, at_once: bool = False) -> None:
         self.store = store
+        self.at_once = at_once  # others look into the store, so every row must be in it at once
         store.before_expiry = self._settle
         self._chains: dict[bool, tuple[int, np.ndarray, np.ndarray, np.ndarray]] = {}
         self._unasked: list[Frame] = []  # rows that were new without a look
@@ -184,6 +185,8 @@ class Seen:
 
     def _lonely(self, frame: Frame) -> np.ndarray | None:
         """Which rows end at an instant of their own; None if not all end later than what was seen."""
+        if self.at_once:
+            return None
         ends = frame.end
         if self._latest == NEVER:
             stored = [rows.end[: rows.count].max() for rows in self.store.parts.values() if rows.count]
@@ -396,8 +399,7 @@ class ClosureOperator(Operator):
     def __init__(self, step: steps.Closure, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         store = self.store("pairs", step.vars, until_out_of_reach(step.within))
-        self.seen = Seen(store)
-        x, y = step.vars
+        self.seen = Seen(store, at_once=True)
         # A pair (x, y) is followed by those that begin at y, and preceded by those that end at x.
         self.after = _Composition(store, "x")
         self.before = _Composition(store, "y")

@@ -121,7 +121,7 @@ class Compiler:
             return UNIT
         if len(node.triples) == 1:
             return self.scan(node.triples[0], scope)
-        scans = [self.scan(triple, scope, unique=False) for triple in dict.fromkeys(node.triples)]
+        scans = [self.scan(triple, scope, unique=False) for triple in node.triples]
         step, *rest = scans
         while rest:
             # The next triple is one that is connected, so that no cartesian product arises.

@@ -6,12 +6,20 @@ then begin at once instead of importing for a second each, and share the memory 
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 
 from pyspark.daemon import manager
 
-HEAVY = ("penstock.runtime.intake", "penstock.runtime.detect", "penstock.runtime.shards")
+HEAVY = (
+    "penstock.engine.program",
+    "penstock.runtime.decoding",
+    "penstock.runtime.detect",
+    "penstock.runtime.intake",
+    "penstock.runtime.shards",
+)
+SAMPLE = b'<x:s> <x:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> <x:g#t=2026-01-01T00:00:00Z> .\n'
 
 
 def prepare(worker_module: str) -> None:
@@ -20,6 +28,13 @@ def prepare(worker_module: str) -> None:
         return
     for name in HEAVY:
         importlib.import_module(name)
+    from penstock.decode.decoder import Decoder
+
+    Decoder("nquads").decode(SAMPLE)  # loads the compiled code of the scanner
+    # What is here now stays for good: workers need not look through it at every collection,
+    # and Spark asks for one after every task.
+    gc.collect()
+    gc.freeze()
 
 
 if __name__ == "__main__":

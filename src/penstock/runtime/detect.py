@@ -14,7 +14,6 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 from pyspark.sql.types import (
     BinaryType,
-    LongType,
     StringType,
     StructField,
     StructType,
@@ -25,15 +24,11 @@ from penstock.runtime.job import JobReference
 from penstock.runtime.rows import CONTROL, PAYLOAD, REJECTED, REJECTS, STATISTICS
 from penstock.runtime.watermark import Clock
 
-_CHUNK_KEY = StructType([StructField("key", StringType())])
-_CHUNK = StructType([StructField("data", BinaryType())])
-_HEAD = StructType(
-    [
-        StructField("stamp", StringType()),
-        StructField("watermark", LongType()),
-        StructField("ends", StringType()),
-    ]
-)
+_KEY = StructType([StructField("key", StringType())])
+_VALUE = StructType([StructField("data", BinaryType())])
+_HEAD = ("",)
+"""The key of the shard's own entry beside its chunks: stamp and clock. One map for both,
+because Spark prepares every state variable anew in every task."""
 
 
 class Detector(StatefulProcessor):
@@ -43,18 +38,15 @@ class Detector(StatefulProcessor):
         self.job = job
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self.chunks = handle.getMapState("chunks", _CHUNK_KEY, _CHUNK)
-        self.head = handle.getValueState("head", _HEAD)
+        self.chunks = handle.getMapState("chunks", _KEY, _VALUE)
 
-    def handleInputRows(
-        self, key: Any, rows: Iterator[Row], timerValues: TimerValues
-    ) -> Iterator[Row]:
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:
         with carried():
             yield from self._step(key[0], list(rows))
 
     def _stored_chunks(self) -> Iterator[tuple[str, bytes]]:
-        if self.chunks.exists():
-            for (key,), (data,) in self.chunks.iterator():
+        for (key,), (data,) in self.chunks.iterator():
+            if key:
                 yield key, bytes(data)
 
     def _step(self, key: int, rows: list[Row]) -> Iterator[Row]:
@@ -85,11 +77,11 @@ class Detector(StatefulProcessor):
                 counted["rejects"] += row.elements
                 yield Row(query=REJECTS, shard=shard, place=place, payload=bytes(row.payload))
                 place += 1
-        head = self.head.get()
+        head = self.chunks.getValue(_HEAD)
         stamp: str | None = None
         clock = Clock(job.lateness)
         if head is not None:
-            stamp, reached, ends = head
+            stamp, reached, ends = json.loads(bytes(head[0]))
             clock = Clock.restored(job.lateness, reached, ends)
         watermark = clock.advance(seen, behind, ended)
         step = KEEPER.step(
@@ -100,7 +92,8 @@ class Detector(StatefulProcessor):
             self.chunks.removeKey((name,))
         for name, data in step.puts:
             self.chunks.updateValue((name,), (data,))
-        self.head.update((step.stamp, watermark, clock.ends_text()))
+        entry = json.dumps([step.stamp, watermark, clock.ends_text()]).encode()
+        self.chunks.updateValue(_HEAD, (entry,))
         for query, payload in step.results:
             yield Row(query=query, shard=shard, place=place, payload=payload)
             place += 1

@@ -86,9 +86,7 @@ def take_in(job: Job, split: Split) -> pa.RecordBatch:
     for shard, key in enumerate(job.keys):
         # The counts travel once, with the row for shard 0.
         counts = (
-            (occurrences.elements, len(occurrences), split.end - split.start)
-            if shard == 0
-            else (0, 0, 0)
+            (occurrences.elements, len(occurrences), split.end - split.start) if shard == 0 else (0, 0, 0)
         )
         for payload in payloads.get(shard, [None]):
             rows.append((key, PAYLOAD, split.order, split.stream, latest, *counts, payload))

@@ -81,9 +81,7 @@ def run(
     temporary = Path(tempfile.mkdtemp(prefix="penstock-run-")) if checkpoint is None else None
     try:
         place = open_checkpoint(temporary or checkpoint, program, streams, lateness)
-        session = start_session(
-            master, shards=program.shards, settings=options.settings, log=options.log
-        )
+        session = start_session(master, shards=program.shards, settings=options.settings, log=options.log)
         job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, lateness)
         return _Run(session, job, place, follow, on_batch, on_progress, stop, options).go()
     finally:
