@@ -30,6 +30,13 @@ class InstantOperator(Operator):
         store = self.store("waiting", below.vars, until_end, waits=True)
         self.waiting = Waiting(store, below.reads_stream, step.instants)
 
+    def due(self, frame: Frame, clock: Clock) -> Frame:
+        """The rows whose instant has passed, with the computed columns."""
+        due = self.waiting.due(frame, clock)
+        for name, expression in getattr(self.step, "computed", ()):
+            due = due.extended(name, self.evaluator.column(expression, due, f"?{name}"))
+        return due
+
     def instants(self, clock: Clock) -> np.ndarray:
         """The instants that pass in this step; without a stream, the one timeless moment."""
         if self.depends_on_stream:
@@ -40,7 +47,7 @@ class InstantOperator(Operator):
 class AggregatedOperator(InstantOperator):
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
         step: steps.Aggregated = self.step
-        due = self.waiting.due(inputs[0], clock)
+        due = self.due(inputs[0], clock)
         groups = list(self._groups(due))
         if not step.keys:
             present = {int(due.end[rows[0]]) for rows in groups}
@@ -89,17 +96,18 @@ class AggregatedOperator(InstantOperator):
 
 class OrderedOperator(InstantOperator):
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        due = self.waiting.due(inputs[0], clock)
+        due = self.due(inputs[0], clock)
         if len(due) < 2:
-            return due
+            return due.project(self.step.vars)
         # Last key first, as lexsort wants it: start, all columns by name, the keys, the instant.
-        deciding = due.vars if self.step.ties is None else self.step.ties
+        deciding = self.step.vars if self.step.ties is None else self.step.ties
         ties = [self._ranks(due.column(var), total_key) for var in sorted(deciding, reverse=True)]
         keys = []
         for var, descending in reversed(self.step.keys):
             ranks = self._ranks(due.column(var), order_key)
             keys.append(-ranks if descending else ranks)
-        return due.take(np.lexsort([due.start, *ties, *keys, due.end]))
+        ordered = due.take(np.lexsort([due.start, *ties, *keys, due.end]))
+        return ordered.project(self.step.vars)
 
     def _ranks(self, column: np.ndarray, key) -> np.ndarray:
         """For each id, its place in the order of terms; equal keys have equal places."""
@@ -117,7 +125,7 @@ class OrderedOperator(InstantOperator):
 
 class AskedOperator(InstantOperator):
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        due = self.waiting.due(inputs[0], clock)
+        due = self.due(inputs[0], clock)
         instants = np.unique(np.concatenate([self.instants(clock), due.end]))
         answers = np.where(np.isin(instants, due.end), TRUE, FALSE)
         start = np.where(instants == TIMELESS_END, TIMELESS_START, instants)

@@ -31,7 +31,7 @@ from penstock.engine.store import (
 )
 from penstock.plan import steps
 from penstock.plan.steps import Step
-from penstock.timeline import FOREVER, NEVER
+from penstock.timeline import NEVER
 
 
 def _no_instants() -> np.ndarray:

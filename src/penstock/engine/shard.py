@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.columns import wire
 from penstock.columns.frame import Frame
-from penstock.columns.terms import TermTable
+from penstock.columns.terms import TermChunk, TermTable
 from penstock.engine import absence, constructing, instants, operators
 from penstock.engine.exchange import match
 from penstock.engine.expressions import Evaluator
@@ -67,7 +67,6 @@ class Shard:
         ]
         self._outgoing = net.outgoing()
         self._answers: dict[int, list[Frame]] = {}
-        self._started = False
         self._kept_terms = 0
         self._take_in_static(graphs)
 
@@ -94,7 +93,6 @@ class Shard:
         clock, _, head = wire.unpack(found.pop(_CLOCK))
         self.watermark = head["watermark"]
         self._pending = {int(stream): frame.end.copy() for stream, frame in clock}
-        self._started = True
         self._answers.clear()
         for key in sorted(found):
             name, number = key.split("/")
@@ -119,14 +117,26 @@ class Shard:
                     self._note_instants(int(name.removeprefix("instants/")), frame.end)
                 else:
                     self._inbox[self.scans[name]][0].append(frame)
-        self._started = True
-        self._advance(FOREVER if ended else max(watermark, self.watermark))
+        return self._moved_to(FOREVER if ended else max(watermark, self.watermark)), Frame.concat(
+            late, ("subject", "predicate", "object")
+        )
+
+    def feed(self, frames: dict[str, Frame], terms: TermChunk, watermark: int) -> dict[int, Frame]:
+        """Takes in rows of scans as they are, without the way through payloads."""
+        self.terms.add_chunk(terms)
+        for name, frame in frames.items():
+            self._inbox[self.scans[name]][0].append(frame)
+        return self._moved_to(watermark)
+
+    def _moved_to(self, watermark: int) -> dict[int, Frame]:
+        """Lets time move on; the new answers by query."""
+        self._advance(watermark)
         answers = {
             query: Frame.concat(frames, self.net.steps[self.outputs[query]].vars)
             for query, frames in self._answers.items()
         }
         self._answers = {}
-        return answers, Frame.concat(late, ("subject", "predicate", "object"))
+        return answers
 
     def _as_triples(self, name: str, frame: Frame) -> Frame:
         """Rows of a scan as the triples they were."""
@@ -257,7 +267,8 @@ class Shard:
         """Forgets texts that no remembered row mentions, once they are the larger part."""
         if self.terms.size <= 2 * self._kept_terms + _SPARE_TERMS:
             return
-        used = [
+        used = [np.empty(0, np.int64)]
+        used += [
             rows.ids[:, : rows.count].reshape(-1)
             for operator in self.operators
             for store in operator.stores

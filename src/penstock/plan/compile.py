@@ -366,36 +366,42 @@ class Compiler:
     def _group(self, node: a.Group, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
         step = self.pattern(pattern, below)
+        computed: list[tuple[str, a.Expression]] = []
+
+        def column(name: str, expression: a.Expression) -> str:
+            nonlocal step
+            step, expression = self._marked(step, expression, scope)
+            computed.append((name, expression))
+            return name
+
         for var, expression in node.keys:
             if expression != var:
-                step, expression = self._marked(step, expression, scope)
-                step = steps.Compute(step, var.name, expression)
+                column(var.name, expression)
         aggregates = []
         for var, aggregate in node.aggregates:
             argument = None
             if isinstance(aggregate.argument, a.Var):
                 argument = aggregate.argument.name
             elif aggregate.argument is not None:
-                argument = self.fresh("arg")
-                step, expression = self._marked(step, aggregate.argument, scope)
-                step = steps.Compute(step, argument, expression)
+                argument = column(self.fresh("arg"), aggregate.argument)
             aggregates.append((var.name, aggregate, argument))
         keys = tuple(var.name for var, _ in node.keys)
-        return steps.Aggregated(step, keys, tuple(aggregates), scope.instants)
+        return steps.Aggregated(step, keys, tuple(aggregates), scope.instants, tuple(computed))
 
     def _orderby(self, node: a.OrderBy, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
         step = self.pattern(pattern, below)
         columns = step.vars
-        keys = []
+        keys, computed = [], []
         for expression, descending in node.keys:
             if isinstance(expression, a.Var):
                 keys.append((expression.name, descending))
             else:
                 step, expression = self._marked(step, expression, scope)
-                step = steps.Compute(step, key := self.fresh("order"), expression)
-                keys.append((key, descending))
-        return _columns(steps.Ordered(step, tuple(keys), scope.instants), columns)
+                computed.append((self.fresh("order"), expression))
+                keys.append((computed[-1][0], descending))
+        ordered = steps.Ordered(step, tuple(keys), scope.instants, columns, tuple(computed))
+        return _columns(ordered, columns)
 
     def _slice(self, node: a.Slice, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)

@@ -355,12 +355,16 @@ class Mark(Step):
 
 @_step
 class Aggregated(Step):
-    """GROUP BY and its aggregates; `keys` and the aggregates' arguments are columns of the input."""
+    """GROUP BY and its aggregates over columns of the input, or `computed` ones.
+
+    `computed` expressions are evaluated when timeless rows have got their instant.
+    """
 
     input: Step
     keys: Vars
     aggregates: tuple[tuple[str, Aggregate, str | None], ...]  # result, aggregate, argument column
     instants: Streams = frozenset()
+    computed: tuple[tuple[str, Expression], ...] = ()
 
     @cached_property
     def vars(self) -> Vars:
@@ -375,13 +379,15 @@ class Aggregated(Step):
 class Ordered(Step):
     """ORDER BY within an instant; without keys, the total order of rows.
 
-    `ties` are the columns that decide between equal rows; None: all of them.
+    `ties` are the columns that decide between equal rows; None: all of the input's.
+    `computed` columns are as in `Aggregated`.
     """
 
     input: Step
     keys: tuple[tuple[str, bool], ...]  # column, descending
     instants: Streams = frozenset()
     ties: Vars | None = None
+    computed: tuple[tuple[str, Expression], ...] = ()
 
     @property
     def vars(self) -> Vars:

@@ -1,0 +1,95 @@
+"""The stream of the benches: sensors that each report a reading every 100 seconds or so.
+
+Rates per sensor stay the same however many there are, so a window of five minutes holds about
+three readings of each. The same readings exist as columns in memory and as N-Quads files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from penstock.columns import ids
+from penstock.columns.terms import TermChunk, TermTable
+
+BEGIN = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
+PERIOD = 100_000_000
+"""Microseconds between two readings of one sensor, on average."""
+
+QUERY = """PREFIX ex: <http://example.org/>
+PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+SELECT ?sensor ?before ?after
+WHERE { ?sensor ex:reads ?before } SEQ { ?sensor ex:reads ?after }
+FILTER (?after > ?before * {factor} && getDURATION() < "PT5M"^^xsd:duration)
+"""
+
+
+def query(factor: float = 1.5) -> str:
+    """A rise by a factor within five minutes."""
+    return QUERY.replace("{factor}", f"{factor:g}")
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Readings as plain columns: sensor number, hundredths, instant in µs, in order of time."""
+
+    sensors: int
+    sensor: np.ndarray
+    hundredths: np.ndarray
+    instant: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.sensor)
+
+
+def readings(count: int, sensors: int, seed: int = 7) -> Readings:
+    random = np.random.default_rng(seed)
+    return Readings(
+        sensors,
+        random.integers(0, sensors, count),
+        random.integers(100, 10_000, count),
+        BEGIN + np.arange(count, dtype=np.int64) * max(1, PERIOD // sensors),
+    )
+
+
+def as_ids(data: Readings) -> tuple[np.ndarray, np.ndarray, TermChunk]:
+    """Subjects and objects as term ids, and the texts of the subjects."""
+    table = TermTable()
+    names = [f"<http://example.org/sensor/{i}>".encode() for i in range(data.sensors)]
+    subjects = np.array([table.add_text(name) for name in names], np.int64)
+    decimal = (ids.DECIMAL << ids.TAG_SHIFT) | (2 << ids.SCALE_SHIFT)
+    return subjects[data.sensor], data.hundredths | np.int64(decimal), table.chunk()
+
+
+def write_nquads(data: Readings, directory: Path, files: int = 1) -> list[Path]:
+    """The readings as N-Quads, one quad and named graph per reading."""
+    import duckdb
+    import pyarrow as pa
+
+    paths = []
+    with duckdb.connect() as database:
+        for number, rows in enumerate(np.array_split(np.arange(len(data)), files)):
+            path = directory / f"readings-{number:03d}.nq"
+            database.register(
+                "readings",
+                pa.table({
+                    "sensor": data.sensor[rows], "v": data.hundredths[rows],
+                    "t": data.instant[rows], "i": rows,
+                }),
+            )  # fmt: skip
+            database.execute(_AS_LINES.format(path=path))
+            paths.append(path)
+    return paths
+
+
+_AS_LINES = r"""
+COPY (
+  SELECT '<http://example.org/sensor/' || sensor || '> <http://example.org/reads> "'
+    || v // 100 || '.' || lpad((v % 100)::VARCHAR, 2, '0')
+    || '"^^<http://www.w3.org/2001/XMLSchema#decimal> <http://example.org/g/' || i || '#t='
+    || strftime(make_timestamp(t), '%Y-%m-%dT%H:%M:%S.%gZ') || '> .'
+  FROM readings ORDER BY i
+) TO '{path}' (FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '|')
+"""
