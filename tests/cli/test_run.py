@@ -109,6 +109,15 @@ def test_what_was_rejected_is_counted_and_kept(tmp_path, monkeypatch, capfd):
     assert not (tmp_path / "found.csv.late.jsonl").exists()
 
 
+def test_what_was_rejected_is_told_where_there_is_no_file(monkeypatch, capfd):
+    record = {"source": "s.nq", "line": 3, "reason": "no dot", "text": "<a> <b>"}
+    monkeypatch.setattr(RecordingEngine, "rejected", [record])
+    assert cli.call("run q.rq --stream s.nq --format csv".split()) == 0
+    assert capfd.readouterr().err.splitlines()[1] == (
+        "2 rejected lines (the first one: s.nq, line 3: no dot); keep such with --rejected FILE"
+    )
+
+
 def test_a_run_that_fails_keeps_what_it_found(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(RecordingEngine, "problem", InputError("the gzip is truncated"))
     assert cli.call("run q.rq --stream s.nq --out found.json".split()) == 1

@@ -18,7 +18,7 @@ from penstock.cli.options import (
     read_duration,
     read_named,
 )
-from penstock.cli.showing import Progress, show_summary
+from penstock.cli.showing import Progress, Unused, show_summary
 
 
 class Format(StrEnum):
@@ -159,11 +159,12 @@ def run(
     sink = open_sink(format.value if format else None, out, engine.queries, checkpoint)
     sides = SideOutputs(rejected, late, checkpoint)
     progress = Progress(quiet)
-    found = 0
+    found, first_rejected = 0, None
 
     def take(batch) -> None:
-        nonlocal found
+        nonlocal found, first_rejected
         progress.aside()
+        first_rejected = first_rejected or next(iter(batch.rejected), None)
         sides.write(batch.id, batch.rejected, batch.late)
         sink.write(batch.id, batch.answers)
         found += sum(table.num_rows for table in batch.answers.values())
@@ -177,8 +178,8 @@ def run(
         sink.close()
         sides.close()
     if not quiet:
-        unused = {
-            "rejected line": (sides.rejected.count, rejected),
-            "late element": (sides.late.count, late),
-        }
+        unused = [
+            Unused("rejected line", sides.rejected.count, rejected, "--rejected", first_rejected),
+            Unused("late element", sides.late.count, late, "--late"),
+        ]
         show_summary(statistics, found, unused)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -81,7 +83,27 @@ class Progress:
     close = aside
 
 
-def show_summary(statistics: Any, answers: int, sides: dict[str, tuple[int, str | None]]) -> None:
+@dataclass(frozen=True)
+class Unused:
+    """What a run could not use, and where it went."""
+
+    kind: str  # rejected line, late element
+    number: int
+    kept_in: Path | None
+    option: str
+    first: dict[str, Any] | None = None
+
+    def __str__(self) -> str:
+        text = count(self.number, self.kind)
+        if self.kept_in is not None:
+            return f"{text}, see {self.kept_in}"
+        if self.first and "reason" in self.first:
+            text += f" (the first one: {self.first.get('source')}"
+            text += f", line {self.first.get('line')}: {self.first['reason']})"
+        return f"{text}; keep such with {self.option} FILE"
+
+
+def show_summary(statistics: Any, answers: int, unused: list[Unused]) -> None:
     """The closing line of a run: what was read, what was found, what could not be used."""
     console = error_console()
     line = (
@@ -91,7 +113,6 @@ def show_summary(statistics: Any, answers: int, sides: dict[str, tuple[int, str 
     if statistics.interrupted:
         line += "; stopped before the end of the stream"
     console.print(escape(line))
-    for name, (number, where) in sides.items():
-        if number:
-            shown = f", see {where}" if where else ""
-            console.print(f"[yellow]{escape(count(number, name) + shown)}[/]")
+    for each in unused:
+        if each.number:
+            console.print(f"[yellow]{escape(str(each))}[/]")
