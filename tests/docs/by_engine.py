@@ -27,7 +27,8 @@ def answer(example: Example, shards: int = 2) -> tuple[list[str], Counter]:
     """The header and the rows of the last query of an example, as CSV has them."""
     graphs = []
     if example.graph:
-        triples = ox.parse(example.graph.encode(), ox.RdfFormat.TURTLE)
+        quads = ox.parse(example.graph.encode(), ox.RdfFormat.TURTLE)
+        triples = [(quad.subject, quad.predicate, quad.object) for quad in quads]
         graphs.append(graph_of(triples, example.graph_name))
     queries = [parse(text) for text in example.queries]
     elements = [Element(tuple(t), start, end) for t, start, end in elements_of(example.stream)]
