@@ -7,6 +7,7 @@ cannot take anything back and may show a batch twice after a crash.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -20,9 +21,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.errors import InputError, UsageError
+from penstock.sinks import journal
 from penstock.sinks.answers import Answers, Layout, Shape, term_column
 from penstock.sinks.formats import Encoder
-from penstock.sinks.journal import Journal, JournaledFile, to_disk_directory, write_atomically
+from penstock.sinks.journal import Journal, JournaledFile, write_atomically
 from penstock.sinks.terminal import TableText
 
 JOURNAL = "out.journal"
@@ -86,8 +88,8 @@ class SingleFile(Sink):
 
     def __init__(self, encoder: Encoder, path: Path, checkpoint: Path | None) -> None:
         self.encoder = encoder
-        journal = open_journal(checkpoint, path, encoder.suffix)
-        self.file = JournaledFile(path, journal, encoder.header())
+        kept = open_journal(checkpoint, path, encoder.suffix)
+        self.file = JournaledFile(path, kept, encoder.header())
 
     def write(self, batch_id: int, answers: Answers) -> None:
         self.file.prepare(batch_id)
@@ -155,14 +157,14 @@ class ParquetFile(Sink):
     def __init__(self, path: Path, shapes: dict[int, Shape], checkpoint: Path | None) -> None:
         self.path = path
         self.shapes = shapes
-        journal = open_journal(checkpoint, path, "parquet")
-        if journal is None:
+        kept = open_journal(checkpoint, path, "parquet")
+        if kept is None:
             folder = Path(tempfile.mkdtemp(prefix="penstock-"))
         else:
-            folder = journal.path.parent / "answers"
-            if not journal.continues:
+            folder = kept.path.parent / "answers"
+            if not kept.continues:
                 shutil.rmtree(folder, ignore_errors=True)
-        self.scratch = folder if journal is None else None
+        self.scratch = folder if kept is None else None
         self.layout = Layout.of(shapes.values())
         document = parquet_document(shapes, self.layout)
         self.parts = Parts(folder, shapes, "parquet", document, continues=True)
@@ -174,14 +176,17 @@ class ParquetFile(Sink):
         schema = parquet_schema(self.layout, self.layout.names)
         unfinished = self.path.with_name(f".{self.path.name}.tmp")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(unfinished, schema) as writer:
-            for part in sorted(
-                (part for folder in self.parts.folders.values() for part in folder.glob("part-*")),
-                key=lambda part: (part.name, part.parent.name),
-            ):
-                writer.write_table(_widened(pq.read_table(part), schema))
-        unfinished.replace(self.path)
-        to_disk_directory(self.path.parent)
+        parts = sorted(
+            (part for folder in self.parts.folders.values() for part in folder.glob("part-*")),
+            key=lambda part: (part.name, part.parent.name),
+        )
+        with unfinished.open("wb") as file:
+            with pq.ParquetWriter(file, schema) as writer:
+                for part in parts:
+                    writer.write_table(_widened(pq.read_table(part), schema))
+            journal.to_disk(file)
+        os.replace(unfinished, self.path)
+        journal.to_disk_directory(self.path.parent)
         if self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
@@ -207,8 +212,7 @@ def parquet_document(
         interval = [table.column(at) for at in (-2, -1)]
         query = [pa.array([shape.name] * table.num_rows)] if leading else []
         columns = [
-            column.cast(field.type)
-            for column, field in zip([*query, *terms, *interval], schema, strict=True)
+            column.cast(field.type) for column, field in zip([*query, *terms, *interval], schema, strict=True)
         ]
         out = pa.BufferOutputStream()
         pq.write_table(pa.Table.from_arrays(columns, schema=schema), out)
