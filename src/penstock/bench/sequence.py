@@ -22,7 +22,7 @@ from penstock.languages import parse
 from penstock.plan.catalog import StreamName
 
 ELEMENTS = 10_000_000
-BATCH = 500_000
+BATCH = 100_000
 SENSORS = (1_000, 100_000)
 FILES = 8
 

@@ -172,29 +172,17 @@ def tags(ids: np.ndarray) -> np.ndarray:
     return ids >> TAG_SHIFT
 
 
-def numbers(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The float64 nearest to each inline number, and where there is one (NaN elsewhere)."""
-    value = np.empty(len(ids), np.float64)
-    numeric = np.empty(len(ids), np.bool_)
-    _numbers(ids, _POWERS, value, numeric)
-    return value, numeric
-
-
 @njit(cache=True)
-def _numbers(ids, powers, value, numeric):
-    for i in range(len(ids)):
-        id_ = ids[i]
-        tag = id_ >> TAG_SHIFT
-        if INTEGER <= tag <= FLOAT:
-            number = float(id_ & MANTISSA_MASK)
-            scale = (id_ >> SCALE_SHIFT) & 31
-            if scale:
-                number /= powers[scale]
-            value[i] = -number if id_ & SIGN_BIT else number
-            numeric[i] = True
-        else:
-            value[i] = np.nan
-            numeric[i] = False
+def number(id_: int) -> tuple[float, int]:
+    """The float64 nearest to an inline number and its tag; NaN and 0 if it is something else."""
+    tag = id_ >> TAG_SHIFT
+    if tag < INTEGER or tag > FLOAT:
+        return np.nan, 0
+    value = float(id_ & MANTISSA_MASK)
+    scale = (id_ >> SCALE_SHIFT) & 31
+    if scale:
+        value /= _POWERS[scale]
+    return (-value if id_ & SIGN_BIT else value), tag
 
 
 def parse_term(text: bytes) -> Term:

@@ -26,12 +26,14 @@ LONGEST = (1 << LENGTH_BITS) - 1
 ABSENT, SAME, OTHER = 0, 1, -1
 
 
+def table_size(capacity: int) -> int:
+    """The length of a table with room for `capacity` entries before it should grow."""
+    return 2 * max(16, 1 << (2 * capacity - 1).bit_length())
+
+
 def new_table(capacity: int) -> np.ndarray:
-    """An empty table with room for `capacity` entries before it should grow."""
-    slots = 16
-    while slots < 2 * capacity:
-        slots *= 2
-    return np.zeros(2 * slots, np.int64)
+    """An empty table with room for `capacity` entries."""
+    return np.zeros(table_size(capacity), np.int64)
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -122,7 +122,7 @@ class TermTable:
         return self._table.nbytes + self._texts.nbytes
 
     def _reserve(self, entries: int, size: int) -> None:
-        needed = interning.new_table(self._count + entries).size
+        needed = interning.table_size(self._count + entries)
         if needed > len(self._table):
             self._table = interning.grown(self._table, needed // len(self._table))
         if self._used + size > len(self._texts):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
 from penstock.algebra.nodes import TIME_FUNCTIONS, Aggregate, Call, Exists, Expression, Var
 from penstock.columns import ids
@@ -26,14 +27,7 @@ from penstock.terms import Literal, Term
 from penstock.timeline import is_timeless, parse_duration, parse_instant
 
 RANDOM = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
-_COMPARE: dict[str, Callable] = {
-    "=": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    ">": np.greater,
-    "<=": np.less_equal,
-    ">=": np.greater_equal,
-}
+_COMPARISONS = ("=", "!=", "<", ">", "<=", ">=")
 _DURATIONS = frozenset(ids.XSD_BASE + name for name in ("duration", "dayTimeDuration"))
 _ROUNDING = 2.0**-50  # some ulps: covers the conversion from decimal and one operation
 TRUE = (ids.BOOLEAN << ids.TAG_SHIFT) | 1
@@ -89,7 +83,7 @@ class Evaluator:
             return np.full(len(frame), self.terms.add(expression), np.int64)
         if not len(frame):
             return np.zeros(0, np.int64)
-        if expression.name in ("BOUND", "!", "&&", "||", "SAMETERM", *_COMPARE):
+        if expression.name in ("BOUND", "!", "&&", "||", "SAMETERM", *_COMPARISONS):
             truth = self._truth(expression, frame)
             return np.where(truth.true, TRUE, np.where(truth.false, FALSE, 0))
         compiled = compile_term(expression)
@@ -118,7 +112,7 @@ class Evaluator:
                 return Truth(bound, ~bound)
             if name == "SAMETERM" and all(not isinstance(arg, Call) for arg in args):
                 return self._same_term(frame, *args)
-            if name in _COMPARE:
+            if name in _COMPARISONS:
                 return self._comparison(expression, frame)
         if isinstance(expression, Var):
             column = frame.column(expression.name)
@@ -136,13 +130,11 @@ class Evaluator:
         n = len(frame)
         if left is None or right is None or left.kind != right.kind:
             return self._exact_truth(call, frame)
-        difference = np.broadcast_to(np.subtract(left.value, right.value), n)
-        error = np.broadcast_to(np.add(left.error, right.error), n)
-        known = np.broadcast_to(np.logical_and(left.known, right.known), n)
-        with np.errstate(invalid="ignore"):
-            clear = known & ((np.abs(difference) > error) | (error == 0.0))
-            outcome = _COMPARE[call.name](difference, 0.0)
-        truth = Truth(clear & outcome, clear & ~outcome)
+        parts = (left.value, left.error, left.known, right.value, right.error, right.known)
+        truth = Truth(np.empty(n, np.bool_), np.empty(n, np.bool_))
+        clear = np.empty(n, np.bool_)
+        arrays = (np.broadcast_to(part, n) for part in parts)
+        _compare(_COMPARISONS.index(call.name), *arrays, truth.true, truth.false, clear)
         if not clear.all():
             close = np.flatnonzero(~clear)
             exact = self._exact_truth(call, frame.take(close))
@@ -171,14 +163,11 @@ class Evaluator:
         return None
 
     def _variable(self, column: np.ndarray) -> Quantity | None:
-        tag = ids.tags(column)
-        value, numeric = ids.numbers(column)
-        if numeric.any():
-            # A double's value is the float64 itself; a float's would have to be rounded once more.
-            error = np.where(tag == ids.DOUBLE, 0.0, np.abs(value) * _ROUNDING)
-            error[tag == ids.INTEGER] = 0.0
-            return Quantity(NUMBER, value, error, numeric & (tag != ids.FLOAT))
-        instants = tag == ids.DATETIME
+        value, error = np.empty(len(column)), np.empty(len(column))
+        known = np.empty(len(column), np.bool_)
+        if _quantities(column, value, error, known):
+            return Quantity(NUMBER, value, error, known)
+        instants = ids.tags(column) == ids.DATETIME
         if instants.any():
             micros = (column & ((1 << ids.FRACTION_SHIFT) - 1)) - ids.DATETIME_BIAS
             return Quantity(INSTANT, micros.astype(np.float64), 0.0, instants)
@@ -247,6 +236,46 @@ class Evaluator:
         return Context(start=begin, end=finish, now=self.now, seed=seed, place=place)
 
 
+@njit(cache=True)
+def _quantities(column, value, error, known):
+    """Inline numbers with their error; returns how many there are.
+
+    Integers and doubles are exact in float64. A float would have to be rounded once more, so
+    it is left to the exact path.
+    """
+    count = 0
+    for i in range(column.size):
+        number, tag = ids.number(column[i])
+        value[i] = number
+        known[i] = tag != 0 and tag != ids.FLOAT
+        error[i] = abs(number) * _ROUNDING if tag == ids.DECIMAL else 0.0
+        count += tag != 0
+    return count
+
+
+@njit(cache=True)
+def _compare(comparison, left, left_error, left_known, right, right_error, right_known, true, false, clear):
+    """Where two quantities differ by more than their error (or have none), the outcome is clear."""
+    for i in range(true.size):
+        difference = left[i] - right[i]
+        error = left_error[i] + right_error[i]
+        clear[i] = left_known[i] and right_known[i] and (abs(difference) > error or error == 0.0)
+        if comparison == 0:
+            outcome = difference == 0.0
+        elif comparison == 1:
+            outcome = difference != 0.0
+        elif comparison == 2:
+            outcome = difference < 0.0
+        elif comparison == 3:
+            outcome = difference > 0.0
+        elif comparison == 4:
+            outcome = difference <= 0.0
+        else:
+            outcome = difference >= 0.0
+        true[i] = clear[i] and outcome
+        false[i] = clear[i] and not outcome
+
+
 def _arithmetic(name: str, left: Quantity, right: Quantity) -> Quantity | None:
     kinds = (left.kind, name, right.kind)
     result = {
@@ -298,9 +327,8 @@ def _constant(literal: Literal) -> Quantity | None:
     inline = ids.inline_id(literal.value, tag)
     if not inline:
         return None
-    value, _ = ids.numbers(np.array([inline]))
-    error = abs(value[0]) * _ROUNDING if tag == ids.DECIMAL else 0.0
-    return Quantity(NUMBER, float(value[0]), error)
+    value, _ = ids.number(inline)
+    return Quantity(NUMBER, value, abs(value) * _ROUNDING if tag == ids.DECIMAL else 0.0)
 
 
 def _looks_at(expression: Expression) -> tuple[set[str], bool, bool]:

@@ -38,25 +38,67 @@ def hash_keys(keys, first, last, start, end, with_time, out):
         out[row] = np.int64(state >> np.uint64(1))
 
 
+# A node is what the chains need of a row, side by side so that one step along a chain is one
+# access to memory: hash, start, end, the older row of the chain, the largest time up to here,
+# and then the key's terms.
+HASH, START, END, OLDER, TOP, KEYS = 0, 1, 2, 3, 4, 5
+
+
 @njit(cache=True)
-def link(hashes, times, first, last, slots, prev, top):
-    """Appends rows first…last-1 to their chains."""
-    mask = slots.size - 1
+def fill_nodes(ids, columns, start, end, first, last, timed, with_time, nodes):
+    """Writes hash, interval and key of rows first…last-1; without `timed` all times are 0."""
     for row in range(first, last):
-        slot = hashes[row] & mask
-        older = slots[slot]
-        prev[row] = older
-        time = times[row]
-        if older >= 0 and top[older] > time:
-            time = top[older]
-        top[row] = time
-        slots[slot] = row
+        state = np.uint64(0x9E3779B97F4A7C15)
+        for k in range(columns.size):
+            key = ids[columns[k], row]
+            nodes[row, KEYS + k] = key
+            state ^= np.uint64(key)
+            state *= np.uint64(0xFF51AFD7ED558CCD)
+            state ^= state >> np.uint64(32)
+        begin = start[row] if timed else 0
+        finish = end[row] if timed else 0
+        if with_time:
+            state ^= np.uint64(begin)
+            state *= np.uint64(0xFF51AFD7ED558CCD)
+            state ^= state >> np.uint64(32)
+            state ^= np.uint64(finish)
+            state *= np.uint64(0xC4CEB9FE1A85EC53)
+            state ^= state >> np.uint64(32)
+        nodes[row, HASH] = np.int64(state >> np.uint64(1))
+        nodes[row, START] = begin
+        nodes[row, END] = finish
+
+
+@njit(cache=True)
+def _append(nodes, row, time, slots):
+    slot = nodes[row, HASH] & (slots.size - 1)
+    older = slots[slot]
+    nodes[row, OLDER] = older
+    if older >= 0 and nodes[older, TOP] > time:
+        time = nodes[older, TOP]
+    nodes[row, TOP] = time
+    slots[slot] = row
+
+
+@njit(cache=True)
+def link(nodes, metric, first, last, slots):
+    """Appends rows first…last-1 to their chains; `metric` (START or END) is what TOP is of."""
+    for row in range(first, last):
+        _append(nodes, row, nodes[row, metric], slots)
 
 
 @njit(cache=True)
 def _same_key(a, i, b, j):
-    for k in range(a.shape[0]):
-        if a[k, i] != b[k, j]:
+    for k in range(KEYS, a.shape[1]):
+        if a[i, k] != b[j, k]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _same_row(ids, i, j):
+    for k in range(ids.shape[0]):
+        if ids[k, i] != ids[k, j]:
             return False
     return True
 
@@ -75,32 +117,14 @@ def _meets(mode, within, ls, le, rs, re):
 
 
 @njit(cache=True)
-def join_batch(
-    mode,
-    within,
-    order,
-    cursor,
-    lkeys,
-    lhash,
-    lstart,
-    lend,
-    lslots,
-    lprev,
-    ltop,
-    rkeys,
-    rhash,
-    rstart,
-    rend,
-    rslots,
-    rprev,
-    rtop,
-    out_left,
-    out_right,
-):
-    """Joins a batch into both sides at once: each new row meets what came before it, then is linked.
+def join_batch(mode, within, order, cursor, newest, left, lslots, right, rslots, out_left, out_right):
+    """Joins a batch into both sides at once: each new row meets what came before it.
 
-    `order` lists the new rows by time as row * 2 + side. If the output is full, the place is
-    kept in `cursor` (position, chain row) and the call is repeated. Returns the pair count.
+    `order` lists the new rows by time (of the end; for SEQ, a right row's start) as row * 2 +
+    side. For SEQ a right row so meets all new left rows that precede it, and need not be linked
+    itself: only left rows that come late in a later batch could look for it. `newest` is the
+    latest start among the linked right rows then. If the output is full, the place is kept in
+    `cursor` (position, chain row) and the call is repeated. Returns the pair count.
     """
     count = 0
     capacity = out_left.size
@@ -110,46 +134,46 @@ def join_batch(
     while position < order.size:
         row = order[position] >> 1
         if order[position] & 1 == 0:
-            start, end = lstart[row], lend[row]
+            hash_, start, end = left[row, HASH], left[row, START], left[row, END]
             if not resumed:
-                at = rslots[lhash[row] & (rslots.size - 1)]
-            reach = end if mode == 1 else end - within - 1
-            while at >= 0 and rtop[at] > reach:
-                if rhash[at] == lhash[row] and _meets(mode, within, start, end, rstart[at], rend[at]):
-                    if _same_key(lkeys, row, rkeys, at):
-                        if count == capacity:
-                            cursor[0], cursor[1] = position, at
-                            return count
-                        out_left[count] = row
-                        out_right[count] = at
-                        count += 1
-                at = rprev[at]
-            slot = lhash[row] & (lslots.size - 1)
-            older = lslots[slot]
-            lprev[row] = older
-            ltop[row] = max(end, ltop[older]) if older >= 0 else end
-            lslots[slot] = row
+                at = -1
+                if mode != SEQ or newest > end:
+                    at = rslots[hash_ & (rslots.size - 1)]
+            reach = end if mode == SEQ else end - within - 1
+            while at >= 0 and right[at, TOP] > reach:
+                if (
+                    right[at, HASH] == hash_
+                    and _meets(mode, within, start, end, right[at, START], right[at, END])
+                    and _same_key(left, row, right, at)
+                ):
+                    if count == capacity:
+                        cursor[0], cursor[1] = position, at
+                        return count
+                    out_left[count] = row
+                    out_right[count] = at
+                    count += 1
+                at = right[at, OLDER]
+            _append(left, row, end, lslots)
         else:
-            start, end = rstart[row], rend[row]
+            hash_, start, end = right[row, HASH], right[row, START], right[row, END]
             if not resumed:
-                at = lslots[rhash[row] & (lslots.size - 1)]
+                at = lslots[hash_ & (lslots.size - 1)]
             reach = end - within - 1
-            while at >= 0 and ltop[at] > reach:
-                if lhash[at] == rhash[row] and _meets(mode, within, lstart[at], lend[at], start, end):
-                    if _same_key(rkeys, row, lkeys, at):
-                        if count == capacity:
-                            cursor[0], cursor[1] = position, at
-                            return count
-                        out_left[count] = at
-                        out_right[count] = row
-                        count += 1
-                at = lprev[at]
-            slot = rhash[row] & (rslots.size - 1)
-            older = rslots[slot]
-            rprev[row] = older
-            time = start if mode == 1 else end
-            rtop[row] = max(time, rtop[older]) if older >= 0 else time
-            rslots[slot] = row
+            while at >= 0 and left[at, TOP] > reach:
+                if (
+                    left[at, HASH] == hash_
+                    and _meets(mode, within, left[at, START], left[at, END], start, end)
+                    and _same_key(right, row, left, at)
+                ):
+                    if count == capacity:
+                        cursor[0], cursor[1] = position, at
+                        return count
+                    out_left[count] = at
+                    out_right[count] = row
+                    count += 1
+                at = left[at, OLDER]
+            if mode != SEQ:
+                _append(right, row, end, rslots)
         resumed = False
         at = -2
         position += 1
@@ -158,48 +182,44 @@ def join_batch(
 
 
 @njit(cache=True)
-def probe(
-    mode,
-    within,
-    cursor,
-    lkeys,
-    lhash,
-    lstart,
-    lend,
-    rkeys,
-    rhash,
-    rstart,
-    rend,
-    rslots,
-    rprev,
-    rtop,
-    out_left,
-    out_right,
-):
-    """Pairs of left rows with the indexed right rows they meet; resumes like `join_batch`."""
+def probe(mode, within, cursor, left, right, rslots, out_left, out_right):
+    """Pairs of left nodes with the indexed right ones they meet; resumes like `join_batch`."""
     count = 0
     capacity = out_left.size
     row = cursor[0]
     at = cursor[1]
     resumed = at != -2
-    while row < lstart.size:
+    while row < left.shape[0]:
+        hash_, start, end = left[row, HASH], left[row, START], left[row, END]
         if not resumed:
-            at = rslots[lhash[row] & (rslots.size - 1)]
+            at = rslots[hash_ & (rslots.size - 1)]
         resumed = False
-        reach = lend[row] - within - 1
-        while at >= 0 and rtop[at] > reach:
-            if rhash[at] == lhash[row] and _meets(mode, within, lstart[row], lend[row], rstart[at], rend[at]):
-                if _same_key(lkeys, row, rkeys, at):
-                    if count == capacity:
-                        cursor[0], cursor[1] = row, at
-                        return count
-                    out_left[count] = row
-                    out_right[count] = at
-                    count += 1
-            at = rprev[at]
+        reach = end - within - 1
+        while at >= 0 and right[at, TOP] > reach:
+            if (
+                right[at, HASH] == hash_
+                and _meets(mode, within, start, end, right[at, START], right[at, END])
+                and _same_key(left, row, right, at)
+            ):
+                if count == capacity:
+                    cursor[0], cursor[1] = row, at
+                    return count
+                out_left[count] = row
+                out_right[count] = at
+                count += 1
+            at = right[at, OLDER]
         row += 1
     cursor[0], cursor[1] = row, -2
     return count
+
+
+@njit(cache=True)
+def chain_rows(hashes, last, slots, prev):
+    """Chains rows 0…last-1 by their hash alone."""
+    for row in range(last):
+        slot = hashes[row] & (slots.size - 1)
+        prev[row] = slots[slot]
+        slots[slot] = row
 
 
 @njit(cache=True)
@@ -217,7 +237,7 @@ def keep_first(ids, hashes, start, end, first, last, slots, prev, fresh):
                 hashes[at] == hash_
                 and start[at] == start[row]
                 and end[at] == end[row]
-                and _same_key(ids, at, ids, row)
+                and _same_row(ids, at, row)
             ):
                 found = True
                 break

@@ -236,10 +236,10 @@ class Seen:
         generation, hashes, prev, slots = self._chains.get(timeless, (-1, *3 * (_no_instants(),)))
         if generation == rows.generation and len(slots) >= rows.count + more:
             return hashes, prev, slots
-        hashes, prev, top = (np.empty(len(rows.start), np.int64) for _ in range(3))
+        hashes, prev = (np.empty(len(rows.start), np.int64) for _ in range(2))
         slots = np.full(1 << int(2 * (rows.count + more) + 63).bit_length(), -1, np.int64)
         kernels.hash_keys(rows.ids, 0, rows.count, rows.start, rows.end, True, hashes)
-        kernels.link(hashes, rows.end, 0, rows.count, slots, prev, top)
+        kernels.chain_rows(hashes, rows.count, slots, prev)
         return hashes, prev, slots
 
 

@@ -114,7 +114,7 @@ class Index:
         metric: str = "end",
     ) -> None:
         self.rows = rows
-        self.columns = columns
+        self.columns = np.array(columns, np.int64)
         self.with_time = with_time
         self.timed = timed
         self.metric = metric
@@ -122,30 +122,25 @@ class Index:
 
     def _reset(self) -> None:
         self.generation = self.rows.generation
-        self.linked = self.hashed = 0
+        self.linked = self.filled = 0
         self.slots = np.full(64, -1, np.int64)
-        self.keys = np.empty((len(self.columns), 0), np.int64)
-        self.hash = self.prev = self.top = self.start = self.end = np.empty(0, np.int64)
+        self.nodes = np.empty((0, kernels.KEYS + len(self.columns)), np.int64)
 
     def extend(self) -> None:
-        """Computes keys and hashes of rows that are new, and makes room; links none of them."""
+        """Makes nodes of the rows that are new, and room for them; links none of them."""
         rows, n = self.rows, self.rows.count
         if self.generation != rows.generation:
             self._reset()
         capacity = len(rows.start)
-        if len(self.hash) < capacity:
-            self.keys = _grown(self.keys, capacity, self.hashed)
-            self.hash = _grown(self.hash, capacity, self.hashed)
-            self.prev = _grown(self.prev, capacity, self.linked)
-            self.top = _grown(self.top, capacity, self.linked)
-        if self.timed:
-            self.start, self.end = rows.start, rows.end
-        elif len(self.start) < capacity:
-            self.start = self.end = np.zeros(capacity, np.int64)
-        for k, column in enumerate(self.columns):
-            self.keys[k, self.hashed : n] = rows.ids[column, self.hashed : n]
-        kernels.hash_keys(self.keys, self.hashed, n, self.start, self.end, self.with_time, self.hash)
-        self.hashed = n
+        if len(self.nodes) < capacity:
+            grown = np.empty((capacity, self.nodes.shape[1]), np.int64)
+            grown[: self.filled] = self.nodes[: self.filled]
+            self.nodes = grown
+        kernels.fill_nodes(
+            rows.ids, self.columns, rows.start, rows.end, self.filled, n, self.timed, self.with_time,
+            self.nodes,
+        )  # fmt: skip
+        self.filled = n
         if len(self.slots) < n:
             linked, self.linked = self.linked, 0
             self.slots = np.full(1 << int(2 * n - 1).bit_length(), -1, np.int64)
@@ -158,13 +153,9 @@ class Index:
             self._link(self.rows.count)
 
     def _link(self, last: int) -> None:
-        times = self.start if self.metric == "start" else self.end
-        kernels.link(self.hash, times, self.linked, last, self.slots, self.prev, self.top)
+        metric = kernels.START if self.metric == "start" else kernels.END
+        kernels.link(self.nodes, metric, self.linked, last, self.slots)
         self.linked = last
-
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """What the kernels take of an indexed side."""
-        return self.keys, self.hash, self.start, self.end, self.slots, self.prev, self.top
 
 
 Part = tuple[int, bool]
@@ -325,24 +316,28 @@ class Pairing:
         right_new = np.arange(right_first, right.rows.count, dtype=np.int64)
         if not (len(left_new) + len(right_new)):
             return
-        right_times = right.start if self.mode == kernels.SEQ else right.end
-        times = np.concatenate([left.end[left_new], right_times[right_new]])
+        sequence = self.mode == kernels.SEQ
+        right_time = kernels.START if sequence else kernels.END
+        times = np.concatenate(
+            [
+                left.nodes[left_first : left.filled, kernels.END],
+                right.nodes[right_first : right.filled, right_time],
+            ]
+        )
         order = np.concatenate([left_new << 1, (right_new << 1) | 1])
         order = order[np.argsort(times, kind="stable")]
+        waiting = right.nodes[:right_first, kernels.START]
+        newest = int(waiting.max()) if sequence and right_first else NEVER
         yield from _portions(
             lambda cursor, out_left, out_right: kernels.join_batch(
-                self.mode,
-                self.within,
-                order,
-                cursor,
-                *left.arrays(),
-                *right.arrays(),
-                out_left,
-                out_right,
+                self.mode, self.within, order, cursor, newest,
+                left.nodes, left.slots, right.nodes, right.slots, out_left, out_right,
             ),
             len(order),
-        )
-        left.linked, right.linked = left.rows.count, right.rows.count
+        )  # fmt: skip
+        left.linked = left.rows.count
+        if not sequence:
+            right.linked = right.rows.count
 
 
 def probe_pairs(
@@ -350,17 +345,17 @@ def probe_pairs(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(frame rows, indexed rows) that agree on the key and meet in time, in portions."""
     index.sync()
-    start, end = frame.start, frame.end
     if not index.timed:
-        start = end = np.zeros(len(frame), np.int64)
         mode, within = kernels.ANY, None
-    columns = np.ascontiguousarray(frame.ids[keys])
-    hashes = np.empty(len(frame), np.int64)
-    kernels.hash_keys(columns, 0, len(frame), start, end, index.with_time, hashes)
+    nodes = np.empty((len(frame), kernels.KEYS + len(keys)), np.int64)
+    kernels.fill_nodes(
+        frame.ids, np.array(keys, np.int64), frame.start, frame.end, 0, len(frame), index.timed,
+        index.with_time, nodes,
+    )  # fmt: skip
     limit = kernels.UNLIMITED if within is None else within
     yield from _portions(
         lambda cursor, out_left, out_right: kernels.probe(
-            mode, limit, cursor, columns, hashes, start, end, *index.arrays(), out_left, out_right
+            mode, limit, cursor, nodes, index.nodes, index.slots, out_left, out_right
         ),
         len(frame),
     )

@@ -7,7 +7,7 @@ their variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -15,6 +15,7 @@ from penstock.algebra import nodes as a
 from penstock.functions import chance
 from penstock.plan import bounds, steps, variables, walk
 from penstock.plan.catalog import ActiveDataset, ActiveGraph, Catalog
+from penstock.plan.matching import may_have_no_length
 from penstock.plan.steps import Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
@@ -174,7 +175,7 @@ class Compiler:
             return steps.Merge(left, self.path(path.right, x, y, scope, subject, object_))
         if isinstance(path, a.NegatedSet):
             return self._negated(path, x, y, scope)
-        pairs = steps.Unique(self.path(path.path, x, y, scope))
+        pairs = steps.Unique(self._inner(path.path, x, y, scope, subject, object_))
         if not isinstance(path, a.ZeroOrOne):
             pairs = steps.Closure(pairs, scope.within)
         if isinstance(path, a.OneOrMore):
@@ -182,6 +183,37 @@ class Compiler:
         same = a.Call("SAMETERM", (a.Var(x), a.Var(y)))
         zero = steps.Merge(self._zero_length(x, y, scope, subject, object_), steps.Select(pairs, same))
         return steps.Merge(steps.Unique(zero, subsume=True), steps.Select(pairs, a.Call("!", (same,))))
+
+    def _inner(
+        self,
+        path: a.Path,
+        x: str,
+        y: str,
+        scope: Scope,
+        subject: a.TermOrVar | None,
+        object_: a.TermOrVar | None,
+    ) -> Step:
+        """The pairs of the path inside `+ * ?`, between variables, and from and to constant ends.
+
+        SPARQL's ALP evaluates the inner path at a term: only for a zero-length path inside
+        does that differ from a variable bound to the term.
+        """
+        constants = [end for end in dict.fromkeys((subject, object_)) if _is_constant(end)]
+        if not constants or not may_have_no_length(path):
+            return self.path(path, x, y, scope)
+        branches = []
+        for begin in (None, *constants):
+            for finish in (None, *constants):
+                step = self.path(path, x, y, scope, begin, finish)
+                for column, end in ((x, begin), (y, finish)):
+                    if end is not None:
+                        step = steps.Select(step, a.Call("SAMETERM", (a.Var(column), end)))
+                        continue
+                    for constant in constants:
+                        same = a.Call("SAMETERM", (a.Var(column), constant))
+                        step = steps.Select(step, a.Call("!", (same,)))
+                branches.append(step)
+        return reduce(steps.Merge, branches)
 
     def _negated(self, path: a.NegatedSet, x: str, y: str, scope: Scope) -> Step:
         directions = []
@@ -204,7 +236,7 @@ class Compiler:
         subject: a.TermOrVar | None,
         object_: a.TermOrVar | None,
     ) -> Step:
-        constants = {end for end in (subject, object_) if end is not None and not isinstance(end, a.Var)}
+        constants = {end for end in (subject, object_) if _is_constant(end)}
         if constants:
             rows = tuple((end, end) for end in constants) if len(constants) == 1 else ()
             return steps.Table((x, y), rows)
@@ -259,6 +291,7 @@ class Compiler:
         scope: Scope,
     ) -> Step:
         left, right = self.pattern(*required), self.pattern(*optional)
+        left = self._with_outer(left, right.vars, scope)
         if condition is None:
             return steps.Outer(left, right, when, instants=scope.instants)
         left = self._with_outer_bindings(left, condition, scope, right.certain)
@@ -294,8 +327,9 @@ class Compiler:
         return self._outer(required, optional, "eq", node.condition, scope)
 
     def _minus(self, node: a.Minus, scope: Scope) -> Step:
-        (left, left_scope), (right, right_scope) = self._children(node, scope)
-        return steps.Without(self.pattern(left, left_scope), self.pattern(right, right_scope), scope.instants)
+        required, absent = (self.pattern(*child) for child in self._children(node, scope))
+        required = self._with_outer(required, absent.vars, scope)
+        return steps.Without(required, absent, scope.instants)
 
     # --- filters and expressions ---
 
@@ -342,9 +376,15 @@ class Compiler:
         """Inside EXISTS: joins in the outer bindings that an expression needs and the group lacks."""
         if scope.outer is None:
             return step
-        mentioned = {var.name for var in variables.of_expression(expression)}
-        bound = step.certain | also_bound
-        needed = [var for var in scope.outer.vars if var in mentioned and var not in bound]
+        mentioned = [var.name for var in variables.of_expression(expression)]
+        return self._with_outer(step, [name for name in mentioned if name not in also_bound], scope)
+
+    def _with_outer(self, step: Step, names: Iterable[str], scope: Scope) -> Step:
+        """Inside EXISTS: the step with the outer bindings of some variables it may leave open."""
+        if scope.outer is None:
+            return step
+        wanted = frozenset(names) - step.certain
+        needed = [var for var in scope.outer.vars if var in wanted]
         if not needed:
             return step
         shared = [var for var in scope.outer.vars if var in step.vars and var not in needed]
@@ -414,6 +454,10 @@ class Compiler:
 
 
 # --- helpers of the rewrites -------------------------------------------------------------------
+
+
+def _is_constant(end: a.TermOrVar | None) -> bool:
+    return end is not None and not isinstance(end, a.Var)
 
 
 def _columns(step: Step, vars: tuple[str, ...]) -> Step:

@@ -1,7 +1,8 @@
 """The process that worker processes are forked from, with everything heavy already imported.
 
 Spark starts it in place of `pyspark.daemon` (setting `spark.python.daemon.module`). Workers
-then begin at once instead of importing for a second each, and share the memory of it.
+then begin at once instead of importing for a second each, and share the memory of it. The
+hosts of shards come from here too (`hosts.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ HEAVY = (
     "penstock.engine.program",
     "penstock.runtime.decoding",
     "penstock.runtime.detect",
+    "penstock.runtime.hosts",
     "penstock.runtime.intake",
     "penstock.runtime.shards",
 )
@@ -35,6 +37,9 @@ def prepare(worker_module: str) -> None:
     # and Spark asks for one after every task.
     gc.collect()
     gc.freeze()
+    from penstock.runtime.hosts import start_nursery
+
+    start_nursery()
 
 
 if __name__ == "__main__":

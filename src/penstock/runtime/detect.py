@@ -51,7 +51,7 @@ class Detector(StatefulProcessor):
 
     def _step(self, key: int, rows: list[Row]) -> Iterator[Row]:
         # Here, because the driver also makes a Detector, only to ask for its state's schema.
-        from penstock.runtime.shards import KEEPER
+        from penstock.runtime import hosts
 
         job = self.job.load()
         shard = job.keys.index(key)
@@ -84,10 +84,7 @@ class Detector(StatefulProcessor):
             stamp, reached, ends = json.loads(bytes(head[0]))
             clock = Clock.restored(job.lateness, reached, ends)
         watermark = clock.advance(seen, behind, ended)
-        step = KEEPER.step(
-            job.run, job.program, shard, stamp, self._stored_chunks(),
-            payloads, watermark, ended,
-        )  # fmt: skip
+        step = hosts.step(self.job, shard, stamp, self._stored_chunks, payloads, watermark, ended)
         for name in step.deletes:
             self.chunks.removeKey((name,))
         for name, data in step.puts:

@@ -17,6 +17,7 @@ from penstock.runtime.contract import DecoderFactory, Program
 from penstock.runtime.placement import shard_keys
 from penstock.sources.streams import StreamSpec
 
+JOB_FILE = "job.pickle"
 _KEPT = 4
 _loaded: OrderedDict[str, Job] = OrderedDict()
 
@@ -61,6 +62,6 @@ def publish(job: Job, directory: Path) -> JobReference:
     handle, aside = tempfile.mkstemp(dir=directory)
     with os.fdopen(handle, "wb") as out:
         out.write(cloudpickle.dumps(job))
-    path = directory / "job.pickle"
+    path = directory / JOB_FILE
     os.replace(aside, path)
     return JobReference(job.run, str(path))

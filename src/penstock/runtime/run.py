@@ -25,7 +25,7 @@ from penstock.runtime.contract import DecoderFactory, Program, RunStatistics
 from penstock.runtime.decoding import file_decoder
 from penstock.runtime.detect import Detector
 from penstock.runtime.failures import reason_of, recovered
-from penstock.runtime.job import Job, publish
+from penstock.runtime.job import JOB_FILE, Job, publish
 from penstock.runtime.rows import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
 from penstock.runtime.session import start_session
 from penstock.runtime.source import ElementSource
@@ -137,6 +137,8 @@ class _Run:
         finally:
             if query is not None:
                 self._stop(query)
+            # Without its job a shard's host process ends.
+            (self.checkpoint.source / JOB_FILE).unlink(missing_ok=True)
         self.statistics.seconds = time.monotonic() - self.began
         return self.statistics
 

@@ -56,6 +56,8 @@ SETTINGS = {
     "spark.driver.maxResultSize": "0",
     "spark.driver.memory": "2g",
     "spark.shuffle.compress": "false",  # payloads are compact columns, and stay on the machine
+    "spark.shuffle.checksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.shuffle.sort.bypassMergeThreshold": "200",
     "spark.locality.wait": "0",
     "spark.cleaner.periodicGC.interval": "10min",

@@ -1,20 +1,18 @@
-"""Keeps live shards in the worker process from batch to batch, with the state store as truth.
+"""Keeps live shards from batch to batch, with the state store as the truth.
 
 Every commit of a shard's state carries a stamp that no other attempt has. A kept shard is
 used again only if the store shows the stamp of its own last step; after a retry, a move to
-another worker or a restart it does not, and the shard is restored from its chunks.
+another machine or a restart it does not, and the shard is restored from its chunks.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from penstock.runtime.contract import Program, Shard
-
-_KEPT_RUNS = 1
+from penstock.runtime.contract import Shard
+from penstock.runtime.job import JobReference
 
 
 @dataclass
@@ -40,37 +38,37 @@ class Step:
 class ShardKeeper:
     """The live shards of this process; only those of the latest run are kept."""
 
-    runs: OrderedDict[str, dict[int, KeptShard]] = field(default_factory=OrderedDict)
+    run: str | None = None
+    kept: dict[int, KeptShard] = field(default_factory=dict)
 
-    def _of_run(self, run: str) -> dict[int, KeptShard]:
-        if run not in self.runs:
-            self.runs[run] = {}
-            while len(self.runs) > _KEPT_RUNS:
-                self.runs.popitem(last=False)
-        return self.runs[run]
+    def at(self, run: str, number: int) -> str | None:
+        """The stamp of the state that a shard is at here, or None."""
+        if run == self.run and number in self.kept:
+            return self.kept[number].stamp
+        return None
 
     def step(
         self,
-        run: str,
-        program: Program,
+        job: JobReference,
         number: int,
         stamp: str | None,
-        chunks: Iterable[tuple[str, bytes]],
+        chunks: Iterable[tuple[str, bytes]] | None,
         payloads: list[bytes],
         watermark: int,
         ended: bool,
     ) -> Step:
         """Bring a shard from the state `stamp` (None: the beginning) one batch further.
 
-        `chunks` is only read if the shard must be restored. What is late is decided by the
-        watermark that the shard was at; then it moves to `watermark`.
+        `chunks` is the stored state if the shard is not here at that stamp. What is late is
+        decided by the watermark that the shard was at; then it moves to `watermark`.
         """
-        kept = self._of_run(run)
+        if job.run != self.run:
+            self.run, self.kept = job.run, {}
         # Out of the cache while it moves: a step that fails half-way leaves no shard behind.
-        live = kept.pop(number, None)
+        live = self.kept.pop(number, None)
         restored = live is None or live.stamp != stamp
         if restored:
-            shard = program.open(number)
+            shard = job.load().program.open(number)
             if stamp is not None:
                 shard.restore(chunks)
         else:
@@ -78,9 +76,9 @@ class ShardKeeper:
         results = shard.step(payloads, watermark, ended)
         puts, deletes = shard.changes()
         new_stamp = uuid.uuid4().hex
-        kept[number] = KeptShard(shard, new_stamp)
+        self.kept[number] = KeptShard(shard, new_stamp)
         return Step(results, puts, deletes, new_stamp, restored)
 
 
 KEEPER = ShardKeeper()
-"""The keeper of this worker process; it must live in a module, not in a closure."""
+"""The keeper of this process; it must live in a module, not in a closure."""
