@@ -1,0 +1,60 @@
+"""Runs a random case through Spark: its elements as N-Quads files, in the order of their arrival."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from agreement.engine_runs import table_rows
+from oracle.canonical import Row, canonical
+from oracle.cases import Case, Element
+from penstock.api import Batch, Engine
+from penstock.timeline import format_instant
+
+PROV = "http://www.w3.org/ns/prov#"
+DATETIME = "http://www.w3.org/2001/XMLSchema#dateTime"
+
+
+def lines_of(name: str, element: Element) -> list[str]:
+    """An element as N-Quads: compactly, or with stated times if its graph is empty."""
+    start, end = format_instant(element.start), format_instant(element.end)
+    if not element.triples:
+        said = [("startedAtTime", start), ("endedAtTime", end)]
+        return [f'<{name}> <{PROV}{time}> "{at}"^^<{DATETIME}> .' for time, at in said]
+    graph = f"<{name}#t={start},{end}>"
+    return [f"{' '.join(map(str, triple))} {graph} ." for triple in element.triples]
+
+
+def spark_answers(case: Case, shards: int, *, batch_bytes: int) -> list[Counter[Row]]:
+    """Spark's answers to each query of the case, with a number of partitions."""
+    engine = Engine(
+        master="local[2]", shards=shards, lateness=case.lateness, batch_bytes=batch_bytes
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, stream in enumerate(case.streams):
+            directory = Path(scratch) / f"stream-{number}"
+            directory.mkdir()
+            for place, batch in enumerate(case.batches):
+                arrived = [(e, stream.elements[e]) for s, e in batch if s == number]
+                lines = [
+                    line
+                    for e, element in arrived
+                    for line in lines_of(f"http://example.org/element/{number}/{e}", element)
+                ]
+                (directory / f"batch-{place:03d}.nq").write_text("".join(f"{x}\n" for x in lines))
+            engine.add_stream(directory, iri=stream.name and stream.name.value)
+        for graph in case.graphs:
+            engine.add_graph(graph.triples, iri=graph.name and graph.name.value)
+        for query in case.queries:
+            engine.add_query(query)
+        found: dict[int, list] = {i: [] for i in range(len(case.queries))}
+
+        def take(batch: Batch) -> None:
+            assert not batch.rejected, batch.rejected
+            assert not batch.late, batch.late
+            for query, table in batch.answers.items():
+                found[query] += table_rows(table)
+
+        engine.run(on_batch=take)
+    return [canonical(rows) for rows in found.values()]

@@ -1,0 +1,37 @@
+"""Spark agrees with the oracle, whatever the number of partitions and the size of batches."""
+
+from __future__ import annotations
+
+import pytest
+
+from agreement.spark_runs import spark_answers
+from oracle.generator import cases
+from penstock.errors import QueryError
+
+PARTITIONS = (1, 2, 8)
+
+
+def agree(seeds: range) -> int:
+    """Compares the cases with these seeds; how many of them had answers."""
+    answered = 0
+    for case, expected in cases(seeds):
+        for shards in PARTITIONS:
+            try:
+                found = spark_answers(case, shards, batch_bytes=(300, 1500)[case.seed % 2])
+            except QueryError as refusal:
+                assert "recursion" in refusal.message, case
+                break
+            assert found == expected, f"with {shards} partitions:\n{case}"
+        answered += any(expected)
+    return answered
+
+
+@pytest.mark.usefixtures("spark")
+def test_spark_answers_as_the_definitions_say():
+    assert agree(range(1, 4)) >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+def test_spark_answers_as_the_definitions_say_in_many_cases():
+    assert agree(range(100, 140)) >= 20
