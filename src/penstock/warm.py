@@ -1,0 +1,91 @@
+"""Compiles all kernels ahead, so that the first run does not wait for it: `python -m penstock.warm`.
+
+Numba keeps what it compiled beside the sources (`__pycache__`), once for each combination of
+types that a kernel is called with. So small queries are run here, in this process and without
+Spark, on one stream in two formats, that call every kernel as ordinary runs do.
+"""
+
+from __future__ import annotations
+
+from penstock import pipeline
+from penstock.decode.decoder import Decoder, warm_up
+from penstock.decode.occurrences import Occurrences
+from penstock.engine.program import Program
+from penstock.languages import parse
+from penstock.plan.catalog import StreamName
+from penstock.timeline import NEVER
+
+PROLOGUE = "PREFIX : <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
+QUERIES = (
+    # Sequences with a key and a bound, on numbers of all kinds.
+    """SELECT ?s ?a ?b (?a + ?b AS ?c) WHERE { ?s :p ?a } SEQ { ?s :p ?b }
+       FILTER ( ?b < ?a * 0.8 && ?a > 1 && ?b != 1.5e0 && getDURATION() < "PT20M"^^xsd:duration )""",
+    # Absence, union, and what stays unbound.
+    """SELECT ?s ?b ?c WHERE { ?s :p ?a OPTIONAL { ?s :q ?b } OPTIONAL { ?a :r ?c }
+       FILTER NOT EXISTS { ?s :never ?a } MINUS { ?s :never ?b } }""",
+    "SELECT DISTINCT ?s WHERE { { ?s :p ?a } UNION { ?s :q ?a } FILTER ( ?s != :x || ?a < 5 ) }",
+    "SELECT * WHERE { { ?s :p ?a } OPTIONALSEQ { ?s :q ?b } }",
+    "SELECT * WHERE { { ?s :p ?a } EQUALSOPTIONAL { ?s :q ?b } }",
+    "SELECT * WHERE { { ?s :p ?a } EQUALS { ?s :p ?b } }",
+    # Groups, order, and rules that feed the stream.
+    """SELECT ?s (AVG(?a) AS ?mean) (COUNT(*) AS ?n) (getENDTIME() AS ?at)
+       WHERE { ?s :p ?a } GROUP BY ?s HAVING (COUNT(*) > 0) ORDER BY ?mean LIMIT 3""",
+    'CONSTRUCT { ?s :derived ?a } WHERE { ?s :p ?a FILTER (?a > 2 && ?a < "9"^^xsd:decimal) }',
+    "SELECT ?s ?z WHERE { ?s :derived ?a ; :q ?b . ?s (:p|:q)+ ?z }",
+)
+SAMPLES = {
+    "nquads": """\
+<http://example.org/s> <http://example.org/p> "4.2"^^<http://www.w3.org/2001/XMLSchema#decimal> <x:1#t={0}:00Z> .
+<http://example.org/s> <http://example.org/q> "text"@en <x:1#t={0}:00Z> .
+_:b <http://example.org/p> "7"^^<http://www.w3.org/2001/XMLSchema#integer> <x:2#t={0}:01Z> .
+<http://example.org/s> <http://example.org/p> "2.5E0"^^<http://www.w3.org/2001/XMLSchema#double> <x:3> .
+<x:3> <http://www.w3.org/ns/prov#generatedAtTime> "{0}:02Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .
+<http://example.org/s> <http://example.org/p> <http://example.org/o> <x:4#t={0}:03Z,{0}:04Z> .
+""",
+    "csv": """\
+s,p,o,start
+<http://example.org/s>,<http://example.org/p>,"""
+    '"""3""^^<http://www.w3.org/2001/XMLSchema#integer>"'
+    """,{0}:05Z
+""",
+}
+
+
+def warm() -> None:
+    """Calls every kernel once; takes seconds where nothing is compiled yet."""
+    warm_up()
+    queries = [parse(PROLOGUE + text) for text in QUERIES]
+    for several in (queries, *([query] for query in queries)):
+        program = pipeline.program(several, [StreamName(None)], shards=2, now=0)
+        run(program)
+
+
+def run(program: Program) -> None:
+    """Three small batches through all shards, with the state stored and restored between them."""
+    live = [program.open(number) for number in range(program.shards)]
+    watermark = NEVER
+    for minute in range(3):
+        payloads: list[list[bytes]] = [[] for _ in live]
+        for format_, text in SAMPLES.items():
+            found = _decoded(format_, text.format(f"2026-01-01T00:{minute:02d}"), program)
+            for shard, payload in program.route(0, found):
+                payloads[shard].append(payload)
+            watermark = max(watermark, int(found.instants[-1]))
+        for number, shard in enumerate(live):
+            shard.step(payloads[number], watermark, ended=minute == 2)
+            stored, _ = shard.changes()
+            if minute == 0:
+                live[number] = program.open(number)
+                live[number].restore(stored)
+
+
+def _decoded(format_: str, text: str, program: Program) -> Occurrences:
+    decoder = Decoder(format_, keep_predicates=program.keep_predicates)
+    found, _ = decoder.decode(text.encode())
+    if found.rejects:
+        raise AssertionError(f"the sample is wrong: {found.rejects[0]}")
+    return found
+
+
+if __name__ == "__main__":
+    warm()
