@@ -93,7 +93,8 @@ def by_debians_package(where: Path) -> bool:
         words = ["sudo", "-n", *command]
     else:
         return False
-    say(f"this Python cannot make an environment without a package of the system: {' '.join(words)}")
+    say("this Python cannot make an environment without a package of the system, which is installed")
+    say(f"now (it may bring an update of this Python along): {' '.join(words)}")
     os.environ.setdefault("DEBIAN_FRONTEND", "noninteractive")
     update = [*words[: words.index("install")], "update"]
     return (quietly(*words) or (quietly(*update) and quietly(*words))) and by_ensurepip(where)

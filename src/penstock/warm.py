@@ -15,7 +15,7 @@ from penstock.languages import parse
 from penstock.plan.catalog import StreamName
 from penstock.timeline import NEVER
 
-PROLOGUE = "PREFIX : <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
+PROLOGUE = "PREFIX : <http://e.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 QUERIES = (
     # Sequences with a key and a bound, on numbers of all kinds.
     """SELECT ?s ?a ?b (?a + ?b AS ?c) WHERE { ?s :p ?a } SEQ { ?s :p ?b }
@@ -35,16 +35,16 @@ QUERIES = (
 )
 SAMPLES = {
     "nquads": """\
-<http://example.org/s> <http://example.org/p> "4.2"^^<http://www.w3.org/2001/XMLSchema#decimal> <x:1#t={0}:00Z> .
-<http://example.org/s> <http://example.org/q> "text"@en <x:1#t={0}:00Z> .
-_:b <http://example.org/p> "7"^^<http://www.w3.org/2001/XMLSchema#integer> <x:2#t={0}:01Z> .
-<http://example.org/s> <http://example.org/p> "2.5E0"^^<http://www.w3.org/2001/XMLSchema#double> <x:3> .
+<http://e.org/s> <http://e.org/p> "4.2"^^<http://www.w3.org/2001/XMLSchema#decimal> <x:1#t={0}:00Z> .
+<http://e.org/s> <http://e.org/q> "text"@en <x:1#t={0}:00Z> .
+_:b <http://e.org/p> "7"^^<http://www.w3.org/2001/XMLSchema#integer> <x:2#t={0}:01Z> .
+<http://e.org/s> <http://e.org/p> "2.5E0"^^<http://www.w3.org/2001/XMLSchema#double> <x:3> .
 <x:3> <http://www.w3.org/ns/prov#generatedAtTime> "{0}:02Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .
-<http://example.org/s> <http://example.org/p> <http://example.org/o> <x:4#t={0}:03Z,{0}:04Z> .
+<http://e.org/s> <http://e.org/p> <http://e.org/o> <x:4#t={0}:03Z,{0}:04Z> .
 """,
     "csv": """\
 s,p,o,start
-<http://example.org/s>,<http://example.org/p>,"""
+<http://e.org/s>,<http://e.org/p>,"""
     '"""3""^^<http://www.w3.org/2001/XMLSchema#integer>"'
     """,{0}:05Z
 """,
