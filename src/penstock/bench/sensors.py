@@ -26,8 +26,8 @@ FILTER (?after > ?before * {factor} && getDURATION() < "PT5M"^^xsd:duration)
 """
 
 
-def query(factor: float = 1.5) -> str:
-    """A rise by a factor within five minutes."""
+def query(factor: float = 20) -> str:
+    """A reading that is many times the one before, within five minutes."""
     return QUERY.replace("{factor}", f"{factor:g}")
 
 

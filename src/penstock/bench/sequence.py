@@ -22,7 +22,7 @@ from penstock.languages import parse
 from penstock.plan.catalog import StreamName
 
 ELEMENTS = 10_000_000
-BATCH = 100_000
+BATCH = 250_000
 SENSORS = (1_000, 100_000)
 FILES = 8
 
@@ -87,7 +87,7 @@ def duckdb_join(data: sensors.Readings) -> tuple[float, int]:
         )
         one = (
             f"SELECT x.k, x.v, y.v AS w, x.t, y.t AS u FROM r x JOIN r y ON x.k = y.k AND x.b {{}} = y.b"
-            f" AND x.t < y.t AND y.t - x.t < {window} AND y.v > x.v * 1.5"
+            f" AND x.t < y.t AND y.t - x.t < {window} AND y.v > x.v * 20"
         )
         join = f"{one.format('')} UNION ALL {one.format('+ 1')}"
         return timed(lambda: database.sql(join).to_arrow_table().num_rows)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from penstock.columns.ids import FLOAT, number
+
 ANY, SEQ, EQ, ENDED, BEFORE = 0, 1, 2, 3, 4
 """When a left and a right row meet: always, left before right, equal intervals, right ended
 not later than left, right strictly before left."""
@@ -39,52 +41,85 @@ def hash_keys(keys, first, last, start, end, with_time, out):
 
 
 # A node is what the chains need of a row, side by side so that one step along a chain is one
-# access to memory: hash, start, end, the older row of the chain, the largest time up to here,
-# and then the key's terms.
-HASH, START, END, OLDER, TOP, KEYS = 0, 1, 2, 3, 4, 5
+# access to memory: hash, start, end, the older node of the chain, the largest time up to here,
+# the (float64) number that prefilters compare, the row, and then the key's terms.
+HASH, START, END, OLDER, TOP, NUMBER, ROW, KEYS = 0, 1, 2, 3, 4, 5, 6, 7
+
+# Nodes that come together lie ordered by the first bits of their hash, and joins go through
+# them in that order: what is looked at together then lies together, and fits the cache.
+PARTITION_BITS = 8
+PARTITION_SHIFT = 63 - PARTITION_BITS
+
+LESS, GREATER = 0, 1
 
 
 @njit(cache=True)
 def fill_nodes(ids, columns, start, end, first, last, timed, with_time, nodes):
-    """Writes hash, interval and key of rows first…last-1; without `timed` all times are 0."""
+    """Makes nodes first…last-1 of the rows with these numbers; without `timed` all times are 0."""
+    hashes = np.empty(last - first, np.int64)
+    places = np.zeros((1 << PARTITION_BITS) + 1, np.int64)
     for row in range(first, last):
         state = np.uint64(0x9E3779B97F4A7C15)
         for k in range(columns.size):
-            key = ids[columns[k], row]
-            nodes[row, KEYS + k] = key
-            state ^= np.uint64(key)
+            state ^= np.uint64(ids[columns[k], row])
             state *= np.uint64(0xFF51AFD7ED558CCD)
             state ^= state >> np.uint64(32)
-        begin = start[row] if timed else 0
-        finish = end[row] if timed else 0
         if with_time:
-            state ^= np.uint64(begin)
+            state ^= np.uint64(start[row] if timed else 0)
             state *= np.uint64(0xFF51AFD7ED558CCD)
             state ^= state >> np.uint64(32)
-            state ^= np.uint64(finish)
+            state ^= np.uint64(end[row] if timed else 0)
             state *= np.uint64(0xC4CEB9FE1A85EC53)
             state ^= state >> np.uint64(32)
-        nodes[row, HASH] = np.int64(state >> np.uint64(1))
-        nodes[row, START] = begin
-        nodes[row, END] = finish
+        state *= np.uint64(0xC4CEB9FE1A85EC53)
+        hash_ = np.int64(state >> np.uint64(1))
+        hashes[row - first] = hash_
+        places[(hash_ >> PARTITION_SHIFT) + 1] += 1
+    for partition in range(1 << PARTITION_BITS):
+        places[partition + 1] += places[partition]
+    for row in range(first, last):
+        hash_ = hashes[row - first]
+        node = first + places[hash_ >> PARTITION_SHIFT]
+        places[hash_ >> PARTITION_SHIFT] += 1
+        nodes[node, HASH] = hash_
+        nodes[node, START] = start[row] if timed else 0
+        nodes[node, END] = end[row] if timed else 0
+        nodes[node, ROW] = row
+        for k in range(columns.size):
+            nodes[node, KEYS + k] = ids[columns[k], row]
 
 
 @njit(cache=True)
-def _append(nodes, row, time, slots):
-    slot = nodes[row, HASH] & (slots.size - 1)
+def fill_numbers(column, first, last, nodes):
+    """Writes the number that each node's term stands for (NaN if it is none that we know)."""
+    numbers = nodes.view(np.float64)
+    for node in range(first, last):
+        value, tag = number(column[nodes[node, ROW]])
+        numbers[node, NUMBER] = np.nan if tag == FLOAT else value
+
+
+@njit(cache=True)
+def _slot(hash_, slots):
+    """The slot of a hash: its first bits, as many as number the slots."""
+    return (hash_ >> 31) * slots.size >> 32
+
+
+@njit(cache=True)
+def _append(nodes, node, time, slots):
+    slot = _slot(nodes[node, HASH], slots)
     older = slots[slot]
-    nodes[row, OLDER] = older
+    nodes[node, OLDER] = older
     if older >= 0 and nodes[older, TOP] > time:
         time = nodes[older, TOP]
-    nodes[row, TOP] = time
-    slots[slot] = row
+    nodes[node, TOP] = time
+    slots[slot] = node
 
 
 @njit(cache=True)
 def link(nodes, metric, first, last, slots):
-    """Appends rows first…last-1 to their chains; `metric` (START or END) is what TOP is of."""
-    for row in range(first, last):
-        _append(nodes, row, nodes[row, metric], slots)
+    """Appends nodes first…last-1 to their chains; `metric` (START or END) is what TOP is of."""
+    for node in range(first, last):
+        _append(nodes, node, nodes[node, metric], slots)
 
 
 @njit(cache=True)
@@ -117,15 +152,34 @@ def _meets(mode, within, ls, le, rs, re):
 
 
 @njit(cache=True)
-def join_batch(mode, within, order, cursor, newest, left, lslots, right, rslots, out_left, out_right):
+def _may_hold(prefilters, x, y):
+    """Whether one of the comparisons a·x + b ≶ c·y + d may hold, rounding allowed for."""
+    if prefilters.shape[0] == 0 or np.isnan(x) or np.isnan(y):
+        return True
+    for i in range(prefilters.shape[0]):
+        one = prefilters[i, 1] * x
+        other = prefilters[i, 3] * y
+        difference = one + prefilters[i, 2] - other - prefilters[i, 4]
+        slack = 1e-12 * (abs(one) + abs(prefilters[i, 2]) + abs(other) + abs(prefilters[i, 4]))
+        if (difference <= slack) if prefilters[i, 0] == LESS else (difference >= -slack):
+            return True
+    return False
+
+
+@njit(cache=True)
+def join_batch(
+    mode, within, prefilters, order, cursor, newest, left, lslots, right, rslots, out_left, out_right
+):
     """Joins a batch into both sides at once: each new row meets what came before it.
 
-    `order` lists the new rows by time (of the end; for SEQ, a right row's start) as row * 2 +
-    side. For SEQ a right row so meets all new left rows that precede it, and need not be linked
+    `order` lists the new nodes by partition and time (of the end; for SEQ, a right one's start)
+    as node * 2 + side. For SEQ a right row so meets all new left rows that precede it, and need not be linked
     itself: only left rows that come late in a later batch could look for it. `newest` is the
     latest start among the linked right rows then. If the output is full, the place is kept in
-    `cursor` (position, chain row) and the call is repeated. Returns the pair count.
+    `cursor` (position, chain row) and the call is repeated. Pairs for which no prefilter can
+    hold are left out. Returns the pair count.
     """
+    lnumbers, rnumbers = left.view(np.float64), right.view(np.float64)
     count = 0
     capacity = out_left.size
     position = cursor[0]
@@ -138,38 +192,40 @@ def join_batch(mode, within, order, cursor, newest, left, lslots, right, rslots,
             if not resumed:
                 at = -1
                 if mode != SEQ or newest > end:
-                    at = rslots[hash_ & (rslots.size - 1)]
+                    at = rslots[_slot(hash_, rslots)]
             reach = end if mode == SEQ else end - within - 1
             while at >= 0 and right[at, TOP] > reach:
                 if (
                     right[at, HASH] == hash_
                     and _meets(mode, within, start, end, right[at, START], right[at, END])
                     and _same_key(left, row, right, at)
+                    and _may_hold(prefilters, lnumbers[row, NUMBER], rnumbers[at, NUMBER])
                 ):
                     if count == capacity:
                         cursor[0], cursor[1] = position, at
                         return count
-                    out_left[count] = row
-                    out_right[count] = at
+                    out_left[count] = left[row, ROW]
+                    out_right[count] = right[at, ROW]
                     count += 1
                 at = right[at, OLDER]
             _append(left, row, end, lslots)
         else:
             hash_, start, end = right[row, HASH], right[row, START], right[row, END]
             if not resumed:
-                at = lslots[hash_ & (lslots.size - 1)]
+                at = lslots[_slot(hash_, lslots)]
             reach = end - within - 1
             while at >= 0 and left[at, TOP] > reach:
                 if (
                     left[at, HASH] == hash_
                     and _meets(mode, within, left[at, START], left[at, END], start, end)
                     and _same_key(right, row, left, at)
+                    and _may_hold(prefilters, lnumbers[at, NUMBER], rnumbers[row, NUMBER])
                 ):
                     if count == capacity:
                         cursor[0], cursor[1] = position, at
                         return count
-                    out_left[count] = at
-                    out_right[count] = row
+                    out_left[count] = left[at, ROW]
+                    out_right[count] = right[row, ROW]
                     count += 1
                 at = left[at, OLDER]
             if mode != SEQ:
@@ -179,6 +235,23 @@ def join_batch(mode, within, order, cursor, newest, left, lslots, right, rslots,
         position += 1
     cursor[0], cursor[1] = position, -2
     return count
+
+
+def batch_order(left, left_first, right, right_first, right_time):
+    """The new nodes of both sides by partition and time, as node * 2 + side."""
+    times = np.concatenate([left[:, END], right[:, right_time]])
+    partitions = np.concatenate([left[:, HASH], right[:, HASH]]) >> PARTITION_SHIFT
+    order = np.concatenate(
+        [
+            np.arange(left_first, left_first + len(left), dtype=np.int64) << 1,
+            np.arange(right_first, right_first + len(right), dtype=np.int64) << 1 | 1,
+        ]
+    )
+    # Rows mostly come in order, so these are two ascending runs: a stable sort just merges them.
+    begin = int(times.min())
+    if int(times.max()) - begin < 1 << PARTITION_SHIFT:
+        return order[np.argsort((partitions << PARTITION_SHIFT) + (times - begin), kind="stable")]
+    return order[np.lexsort((times, partitions))]
 
 
 @njit(cache=True)
@@ -192,7 +265,7 @@ def probe(mode, within, cursor, left, right, rslots, out_left, out_right):
     while row < left.shape[0]:
         hash_, start, end = left[row, HASH], left[row, START], left[row, END]
         if not resumed:
-            at = rslots[hash_ & (rslots.size - 1)]
+            at = rslots[_slot(hash_, rslots)]
         resumed = False
         reach = end - within - 1
         while at >= 0 and right[at, TOP] > reach:
@@ -204,8 +277,8 @@ def probe(mode, within, cursor, left, right, rslots, out_left, out_right):
                 if count == capacity:
                     cursor[0], cursor[1] = row, at
                     return count
-                out_left[count] = row
-                out_right[count] = at
+                out_left[count] = left[row, ROW]
+                out_right[count] = right[at, ROW]
                 count += 1
             at = right[at, OLDER]
         row += 1

@@ -7,7 +7,7 @@ and after the step every row that ends before the new watermark has been given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,9 @@ from penstock.columns.frame import Frame, Pairs
 from penstock.columns.terms import TermTable
 from penstock.engine import kernels
 from penstock.engine.expressions import Evaluator
+from penstock.engine.prefilters import Prefilters, prefilters_for
 from penstock.engine.store import (
+    NO_PREFILTERS,
     Index,
     Pairing,
     Rows,
@@ -85,6 +87,9 @@ class Operator:
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
         raise NotImplementedError(type(self).__name__)
+
+    def read_by(self, readers: Sequence[Step]) -> None:
+        """Told once which steps read the rows, and that nobody else does."""
 
     def restored(self) -> None:
         """Called after the stores were filled from chunks."""
@@ -303,6 +308,10 @@ class MeetOperator(Operator):
         self.left = self.store("left", step.left.vars, left_until, step.shared)
         self.right = self.store("right", step.right.vars, right_until, step.shared)
         self.pairings: dict[tuple, Pairing] = {}
+        self.prefilters: Prefilters | None = None
+
+    def read_by(self, readers: Sequence[Step]) -> None:
+        self.prefilters = prefilters_for(self.step, readers)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
         left, right = inputs
@@ -348,9 +357,19 @@ class MeetOperator(Operator):
                     _MODES[self.step.when],
                     self.step.within,
                     left_part[1] or right_part[1],
+                    *self._prefiltering(),
                 )
                 pairing.prepare()
                 self.pairings[left_part, right_part] = pairing
+
+    def _prefiltering(self) -> tuple[np.ndarray, tuple[int | None, int | None]]:
+        if self.prefilters is None:
+            return NO_PREFILTERS, (None, None)
+        numbers = (
+            self.left.vars.index(self.prefilters.left),
+            self.right.vars.index(self.prefilters.right),
+        )
+        return self.prefilters.rows, numbers
 
     def restored(self) -> None:
         self._pair_up(Frame.empty(self.left.vars), Frame.empty(self.right.vars))

@@ -66,6 +66,10 @@ class Shard:
             [[] for _ in range(max(1, len(step.inputs)))] for step in net.steps
         ]
         self._outgoing = net.outgoing()
+        results = set(outputs.values())
+        for place, operator in enumerate(self.operators):
+            if place not in results:
+                operator.read_by([net.steps[edge.target] for edge in self._outgoing[place]])
         self._answers: dict[int, list[Frame]] = {}
         self._kept_terms = 0
         self._take_in_static(graphs)

@@ -87,7 +87,7 @@ class Rows:
             return
         needed = self.until[: self.count] >= watermark
         gone = self.count - int(needed.sum())
-        if gone > 1024 and gone * 4 > self.count or gone == self.count:
+        if gone > 1024 and gone * 2 > self.count or gone == self.count:
             self.keep(needed)
 
 
@@ -95,6 +95,13 @@ def _grown(array: np.ndarray, capacity: int, used: int) -> np.ndarray:
     grown = np.empty((*array.shape[:-1], capacity), np.int64)
     grown[..., :used] = array[..., :used]
     return grown
+
+
+def _empty_nodes(count: int, width: int) -> np.ndarray:
+    """Room for nodes, each beginning with a cache line if it is one wide."""
+    room = np.empty(count * width + 8, np.int64)
+    skipped = -(room.ctypes.data // 8) % 8
+    return room[skipped : skipped + count * width].reshape(count, width)
 
 
 class Index:
@@ -112,19 +119,21 @@ class Index:
         with_time: bool = False,
         timed: bool = True,
         metric: str = "end",
+        number: int | None = None,
     ) -> None:
         self.rows = rows
         self.columns = np.array(columns, np.int64)
         self.with_time = with_time
         self.timed = timed
         self.metric = metric
+        self.number = number  # the column that prefilters compare
         self._reset()
 
     def _reset(self) -> None:
         self.generation = self.rows.generation
         self.linked = self.filled = 0
         self.slots = np.full(64, -1, np.int64)
-        self.nodes = np.empty((0, kernels.KEYS + len(self.columns)), np.int64)
+        self.nodes = _empty_nodes(0, kernels.KEYS + len(self.columns))
 
     def extend(self) -> None:
         """Makes nodes of the rows that are new, and room for them; links none of them."""
@@ -133,13 +142,15 @@ class Index:
             self._reset()
         capacity = len(rows.start)
         if len(self.nodes) < capacity:
-            grown = np.empty((capacity, self.nodes.shape[1]), np.int64)
+            grown = _empty_nodes(capacity, self.nodes.shape[1])
             grown[: self.filled] = self.nodes[: self.filled]
             self.nodes = grown
         kernels.fill_nodes(
             rows.ids, self.columns, rows.start, rows.end, self.filled, n, self.timed, self.with_time,
             self.nodes,
         )  # fmt: skip
+        if self.number is not None:
+            kernels.fill_numbers(rows.ids[self.number], self.filled, n, self.nodes)
         self.filled = n
         if len(self.slots) < n:
             linked, self.linked = self.linked, 0
@@ -274,8 +285,14 @@ class Store:
         self.append(frame.take(until >= watermark), persist=False)
 
 
+NO_PREFILTERS = np.empty((0, 5))
+
+
 class Pairing:
-    """Two parts that join: their chains, and the batch join over them."""
+    """Two parts that join: their chains, and the batch join over them.
+
+    `prefilters` compare the columns `numbers` of the two sides (see `engine.prefilters`).
+    """
 
     def __init__(
         self,
@@ -286,19 +303,23 @@ class Pairing:
         mode: int,
         within: int | None,
         timeless: bool,
+        prefilters: np.ndarray = NO_PREFILTERS,
+        numbers: tuple[int | None, int | None] = (None, None),
     ) -> None:
         if timeless:
             mode, within = kernels.ANY, None
         self.mode = mode
         self.within = kernels.UNLIMITED if within is None else within
+        self.prefilters = prefilters
         equal = mode == kernels.EQ
-        self.left = Index(left, left_keys, with_time=equal, timed=not timeless)
+        self.left = Index(left, left_keys, with_time=equal, timed=not timeless, number=numbers[0])
         self.right = Index(
             right,
             right_keys,
             with_time=equal,
             timed=not timeless,
             metric="start" if mode == kernels.SEQ else "end",
+            number=numbers[1],
         )
 
     def prepare(self) -> None:
@@ -312,25 +333,19 @@ class Pairing:
         left_first, right_first = left.linked, right.linked
         left.extend()
         right.extend()
-        left_new = np.arange(left_first, left.rows.count, dtype=np.int64)
-        right_new = np.arange(right_first, right.rows.count, dtype=np.int64)
-        if not (len(left_new) + len(right_new)):
+        if left.filled == left_first and right.filled == right_first:
             return
         sequence = self.mode == kernels.SEQ
-        right_time = kernels.START if sequence else kernels.END
-        times = np.concatenate(
-            [
-                left.nodes[left_first : left.filled, kernels.END],
-                right.nodes[right_first : right.filled, right_time],
-            ]
-        )
-        order = np.concatenate([left_new << 1, (right_new << 1) | 1])
-        order = order[np.argsort(times, kind="stable")]
+        order = kernels.batch_order(
+            left.nodes[left_first : left.filled], left_first,
+            right.nodes[right_first : right.filled], right_first,
+            kernels.START if sequence else kernels.END,
+        )  # fmt: skip
         waiting = right.nodes[:right_first, kernels.START]
         newest = int(waiting.max()) if sequence and right_first else NEVER
         yield from _portions(
             lambda cursor, out_left, out_right: kernels.join_batch(
-                self.mode, self.within, order, cursor, newest,
+                self.mode, self.within, self.prefilters, order, cursor, newest,
                 left.nodes, left.slots, right.nodes, right.slots, out_left, out_right,
             ),
             len(order),
@@ -347,7 +362,7 @@ def probe_pairs(
     index.sync()
     if not index.timed:
         mode, within = kernels.ANY, None
-    nodes = np.empty((len(frame), kernels.KEYS + len(keys)), np.int64)
+    nodes = _empty_nodes(len(frame), kernels.KEYS + len(keys))
     kernels.fill_nodes(
         frame.ids, np.array(keys, np.int64), frame.start, frame.end, 0, len(frame), index.timed,
         index.with_time, nodes,

@@ -1,0 +1,111 @@
+"""Which combinations of a join cannot pass the filters above it.
+
+Where everybody who reads a join filters it by comparing a number of one side with a number of
+the other, linearly, the join itself can leave out combinations that fail for all of them. It
+compares in float64 and keeps what is close; the filters still decide exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.algebra.nodes import Call, Expression, Var
+from penstock.columns import ids
+from penstock.engine import kernels
+from penstock.plan import steps
+from penstock.plan.steps import Step
+from penstock.terms import Literal
+
+MOST = 256
+"""More comparisons than this cost more than they save."""
+
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True)
+class Prefilters:
+    """Comparisons a·x + b ≶ c·y + d, a row each: (comparison, a, b, c, d)."""
+
+    left: str  # the left side's column x
+    right: str  # the right side's column y
+    rows: np.ndarray
+
+
+@dataclass(frozen=True)
+class Linear:
+    """factor · variable + constant; without a variable, a constant."""
+
+    var: str | None
+    factor: float
+    constant: float
+
+
+def prefilters_for(meet: steps.Meet, readers: Sequence[Step]) -> Prefilters | None:
+    """The prefilters that the readers of a join agree to, if each of them has one."""
+    found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    for reader in readers:
+        of_reader = _of_condition(reader.condition, meet) if isinstance(reader, steps.Select) else None
+        if of_reader is None:
+            return None
+        pair, row = of_reader
+        found.setdefault(pair, []).append(row)
+    if len(found) != 1:
+        return None
+    [((left, right), rows)] = found.items()
+    return Prefilters(left, right, np.array(rows)) if len(rows) <= MOST else None
+
+
+def _of_condition(
+    condition: Expression, meet: steps.Meet
+) -> tuple[tuple[str, str], tuple[float, ...]] | None:
+    if not isinstance(condition, Call) or condition.name not in _FLIPPED:
+        return None
+    one, other = (linear(arg) for arg in condition.args)
+    name = condition.name
+    if one is None or other is None or one.var is None or other.var is None:
+        return None
+    if _belongs(one.var, meet.right, meet.left) and _belongs(other.var, meet.left, meet.right):
+        one, other, name = other, one, _FLIPPED[name]
+    elif not (_belongs(one.var, meet.left, meet.right) and _belongs(other.var, meet.right, meet.left)):
+        return None
+    comparison = kernels.LESS if name in ("<", "<=") else kernels.GREATER
+    return (one.var, other.var), (comparison, one.factor, one.constant, other.factor, other.constant)
+
+
+def _belongs(var: str, side: Step, other: Step) -> bool:
+    return var in side.vars and var not in other.vars
+
+
+def linear(expression: Expression) -> Linear | None:
+    """An expression of one variable as factor and constant; None if it is not linear."""
+    if isinstance(expression, Var):
+        return Linear(expression.name, 1.0, 0.0)
+    if isinstance(expression, Literal):
+        return _constant(expression)
+    if not isinstance(expression, Call) or len(expression.args) != 2:
+        return None
+    one, other = (linear(arg) for arg in expression.args)
+    if one is None or other is None or (one.var is not None and other.var is not None):
+        return None
+    if expression.name in ("+", "-"):
+        sign = 1.0 if expression.name == "+" else -1.0
+        var = one.var or other.var
+        return Linear(var, one.factor + sign * other.factor, one.constant + sign * other.constant)
+    if expression.name == "*":
+        number, linear_part = (one, other) if one.var is None else (other, one)
+        by = number.constant
+        return Linear(linear_part.var, by * linear_part.factor, by * linear_part.constant)
+    if expression.name == "/" and other.var is None and other.constant:
+        return Linear(one.var, one.factor / other.constant, one.constant / other.constant)
+    return None
+
+
+def _constant(literal: Literal) -> Linear | None:
+    tag = ids.TAG_OF_DATATYPE.get(literal.datatype.value, 0)
+    if not ids.INTEGER <= tag <= ids.DOUBLE:
+        return None
+    inline = ids.inline_id(literal.value, tag)
+    return Linear(None, 0.0, ids.number(inline)[0]) if inline else None
