@@ -50,9 +50,7 @@ def write_events(path, events, mode="w") -> None:
 
 def go(program, paths, collected, **more):
     streams = [StreamSpec(None, (str(path),)) for path in paths]
-    options = RunOptions(
-        batch_bytes=more.pop("batch_bytes", 4000), strict=more.pop("strict", False)
-    )
+    options = RunOptions(batch_bytes=more.pop("batch_bytes", 4000), strict=more.pop("strict", False))
     return run(program, streams, decoder=toy_decoder, on_batch=collected, options=options, **more)
 
 

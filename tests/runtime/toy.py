@@ -38,9 +38,7 @@ class ToyDecoder:
             ends.append(end)
         subject, end = np.array(keys, np.int64), np.array(ends, np.int64)
         none = np.zeros_like(subject)
-        return Occurrences(
-            subject, none, none, end, end, np.unique(end), elements=len(end), rejects=rejects
-        )
+        return Occurrences(subject, none, none, end, end, np.unique(end), elements=len(end), rejects=rejects)
 
 
 def toy_decoder(spec, keep_predicates, strict) -> ToyDecoder:

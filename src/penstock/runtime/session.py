@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -12,10 +13,11 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pyspark
 from pyspark.sql import SparkSession
 
 from penstock.errors import UsageError
-from penstock.runtime.java import find_java
+from penstock.runtime.java import default_cache, find_java
 
 EMBEDDED = "local[*]"
 
@@ -116,6 +118,22 @@ def _quiet_start(aside: Path) -> Iterator[None]:
             os.close(kept)
 
 
+def _spark_home(cache: Path) -> Path:
+    """Spark's programs and jars without its `python/lib/pyspark.zip`.
+
+    Spark puts that archive first on the path of every Python process it starts, and each then
+    compiles PySpark anew, for a second or more. Without it, they find the installed PySpark.
+    """
+    installed = Path(pyspark.__file__).parent
+    mark = hashlib.blake2b(str(installed).encode(), digest_size=4).hexdigest()
+    home = cache / f"spark-{pyspark.__version__}-{mark}"
+    home.mkdir(parents=True, exist_ok=True)
+    for name in ("bin", "jars"):
+        with contextlib.suppress(FileExistsError):
+            (home / name).symlink_to(installed / name)
+    return home
+
+
 def _python_path() -> str:
     """Where workers find this package and the caller's own modules: our path, less Python's."""
     package_root = str(Path(__file__).resolve().parents[2])
@@ -152,8 +170,8 @@ def start_session(
     # Workers run this very Python and see this very package, whatever the caller's PATH says.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ.pop("SPARK_HOME", None)
     directory = Path(tempfile.mkdtemp(prefix="penstock-session-"))
+    os.environ["SPARK_HOME"] = str(_spark_home(default_cache()))
     logging = _logging_file(directory, log)
     builder = SparkSession.builder.appName("penstock").master(master or EMBEDDED)
     options = dict(SETTINGS)

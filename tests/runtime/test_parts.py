@@ -1,0 +1,161 @@
+"""The parts of the runtime that need no Spark: placement, time, errors, checkpoints, keeping."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
+
+from penstock.errors import InputError, QueryError, UsageError
+from penstock.runtime.checkpoint import open_checkpoint, stored_shards
+from penstock.runtime.failures import WorkerFailure, carried, reason_of, recovered
+from penstock.runtime.job import Job, publish
+from penstock.runtime.placement import shard_keys, spark_hash
+from penstock.runtime.shards import ShardKeeper
+from penstock.runtime.watermark import Clock
+from penstock.sources.streams import StreamSpec
+from penstock.timeline import FOREVER, NEVER
+
+
+class TestPlacement:
+    def test_the_hash_is_sparks(self, spark):
+        from pyspark.sql import functions as f
+
+        numbers = spark.range(-500, 500).select(f.col("id").cast("int").alias("n"))
+        for row in numbers.select("n", f.hash("n").alias("hash")).collect():
+            assert spark_hash(row.n) == row.hash
+
+    @pytest.mark.parametrize("shards", [1, 2, 3, 8, 64])
+    def test_every_shard_has_a_partition_of_its_own(self, shards):
+        assert [spark_hash(key) % shards for key in shard_keys(shards)] == list(range(shards))
+
+
+class TestClock:
+    def test_the_watermark_is_the_largest_end_less_the_lateness_and_never_goes_back(self):
+        clock = Clock(lateness=10)
+        assert clock.watermark == NEVER
+        assert clock.advance({0: 100}, [], False) == 90
+        assert clock.advance({0: 50}, [], False) == 90
+        assert clock.advance({0: NEVER}, [], False) == 90
+        assert clock.advance({0: 130}, [], False) == 120
+
+    def test_a_stream_with_data_to_be_read_holds_time_back(self):
+        clock = Clock(lateness=0)
+        assert clock.advance({0: 100}, [0, 1], False) == NEVER
+        assert clock.advance({0: 200, 1: 50}, [0, 1], False) == 50
+        assert clock.advance({1: 60}, [0], False) == 200
+        assert clock.advance({1: 70}, [1], False) == 200
+
+    def test_the_end_is_later_than_everything(self):
+        assert Clock(lateness=10).advance({}, [], True) == FOREVER
+
+    def test_it_comes_back_as_it_was(self):
+        clock = Clock(lateness=1)
+        clock.advance({0: 5, 1: -7}, [0, 1], False)
+        assert Clock.restored(1, clock.watermark, clock.ends_text()) == clock
+
+
+class TestFailures:
+    @pytest.mark.parametrize("kind", [InputError, UsageError, QueryError])
+    def test_an_error_survives_the_way_through_sparks_traces(self, kind):
+        with pytest.raises(WorkerFailure) as caught, carried():
+            raise kind("line 7 is broken: “ä”", hint="mend it", origin="a.nq")
+        text = f"Job aborted\n  at x.scala\nTraceback …\n{caught.value}\n\n\tat y.scala"
+        back = recovered(text)
+        assert type(back) is kind
+        assert (back.message, back.hint, back.origin) == ("line 7 is broken: “ä”", "mend it", "a.nq")
+
+    def test_other_errors_pass_and_are_told_in_one_line(self):
+        with pytest.raises(ZeroDivisionError), carried():
+            _ = 1 / 0
+        trace = "Job aborted\nTraceback (most recent call last):\n  x\nValueError: no\n\tat y.scala"
+        assert recovered(trace) is None
+        assert reason_of(trace) == "ValueError: no"
+        assert reason_of("Connection refused\n\tat x") == "Connection refused"
+
+
+class TestCheckpoint:
+    STREAMS = (StreamSpec("http://s", ("a.nq",)),)
+
+    def test_the_same_run_goes_on(self, tmp_path):
+        first = open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
+        assert open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5) == first
+        assert stored_shards(tmp_path / "c") == 3
+        assert stored_shards(tmp_path / "other") is None
+
+    @pytest.mark.parametrize(
+        ("program", "streams", "lateness", "said"),
+        [
+            (ToyProgram(3, "other"), STREAMS, 5, "other queries"),
+            (ToyProgram(4), STREAMS, 5, "number of shards"),
+            (ToyProgram(3), (StreamSpec("http://s", ("b.nq",)),), 5, "other streams"),
+            (ToyProgram(3), STREAMS, 6, "another lateness"),
+        ],
+    )
+    def test_another_run_is_refused(self, tmp_path, program, streams, lateness, said):
+        open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
+        with pytest.raises(InputError, match=said):
+            open_checkpoint(tmp_path / "c", program, streams, lateness)
+
+    def test_a_damaged_one_and_a_foreign_directory_are_refused(self, tmp_path):
+        place = open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
+        place.identity.write_text("{")
+        with pytest.raises(InputError, match="damaged"):
+            open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
+        (tmp_path / "d" / "spark").mkdir(parents=True)
+        with pytest.raises(InputError, match="not a checkpoint"):
+            open_checkpoint(tmp_path / "d", ToyProgram(3), self.STREAMS, 5)
+
+
+def payload(*rows: tuple[int, int]) -> bytes:
+    import numpy as np
+
+    return np.array(rows, np.int64).tobytes()
+
+
+class TestShardKeeper:
+    """A kept shard goes on only from the state that it left in the store."""
+
+    @pytest.fixture
+    def job(self, tmp_path):
+        return publish(Job("run", ToyProgram(1), (), toy_decoder, False, 0), tmp_path)
+
+    def step(self, keeper, job, stamp, stored, rows, watermark, ended=False):
+        step = keeper.step(
+            job, 0, stamp, list(stored.items()), [payload(*rows)] if rows else [], watermark, ended
+        )
+        changed = {k: v for k, v in stored.items() if k not in step.deletes} | dict(step.puts)
+        answers = [row for query, data in step.results if query == 0 for row in rows_of(data, 3)]
+        return step, changed, answers
+
+    def test_it_keeps_what_it_committed(self, job):
+        keeper = ShardKeeper()
+        step, stored, _ = self.step(keeper, job, None, {}, [(1, 10), (1, 20)], 15)
+        assert keeper.at("run", 0) == step.stamp
+        step, _, answers = self.step(keeper, job, step.stamp, stored, [(1, 30)], 25)
+        assert (step.restored, answers) == (False, [(1, 20, 2)])
+
+    def test_a_step_that_was_not_committed_is_forgotten(self, job):
+        keeper = ShardKeeper()
+        first, stored, _ = self.step(keeper, job, None, {}, [(1, 10), (1, 20)], 15)
+        self.step(keeper, job, first.stamp, stored, [(1, 22)], 25)  # its batch fails elsewhere
+        step, _, answers = self.step(keeper, job, first.stamp, stored, [(1, 22)], 25)
+        assert (step.restored, answers) == (True, [(1, 20, 2), (1, 22, 3)])
+
+    def test_another_process_restores(self, job):
+        first, stored, _ = self.step(ShardKeeper(), job, None, {}, [(1, 10), (1, 20)], 15)
+        step, _, answers = self.step(ShardKeeper(), job, first.stamp, stored, [], FOREVER, True)
+        assert (step.restored, answers) == (True, [(1, 20, 2)])
+
+    def test_a_step_that_fails_leaves_no_shard_behind(self, job):
+        keeper = ShardKeeper()
+        step, stored, _ = self.step(keeper, job, None, {}, [(1, 10)], 5)
+        with pytest.raises(ValueError):
+            keeper.step(job, 0, step.stamp, None, [b"not a payload"], 6, False)
+        assert keeper.at("run", 0) is None
+
+
+def test_the_identity_of_a_checkpoint_is_readable(tmp_path):
+    place = open_checkpoint(tmp_path / "c", ToyProgram(2), TestCheckpoint.STREAMS, 5)
+    assert json.loads(place.identity.read_text())["streams"] == [["http://s", "a.nq"]]
