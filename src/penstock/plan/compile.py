@@ -166,10 +166,7 @@ class Compiler:
         if isinstance(path, a.Inverse):
             return _columns(self.path(path.path, y, x, scope, object_, subject), (x, y))
         if isinstance(path, a.Sequence):
-            middle = self.fresh("m")
-            left = self.path(path.left, x, middle, scope, subject)
-            right = self.path(path.right, middle, y, scope, None, object_)
-            return _columns(steps.Meet(left, right, "any", scope.within), (x, y))
+            return self._sequence(path, x, y, scope, subject, object_)
         if isinstance(path, a.Alternative):
             left = self.path(path.left, x, y, scope, subject, object_)
             return steps.Merge(left, self.path(path.right, x, y, scope, subject, object_))
@@ -183,6 +180,41 @@ class Compiler:
         same = a.Call("SAMETERM", (a.Var(x), a.Var(y)))
         zero = steps.Merge(self._zero_length(x, y, scope, subject, object_), steps.Select(pairs, same))
         return steps.Merge(steps.Unique(zero, subsume=True), steps.Select(pairs, a.Call("!", (same,))))
+
+    def _sequence(
+        self,
+        path: a.Sequence,
+        x: str,
+        y: str,
+        scope: Scope,
+        subject: a.TermOrVar | None,
+        object_: a.TermOrVar | None,
+    ) -> Step:
+        """`p/q/…`: neighbouring links are triples of one BGP, as SPARQL translates them."""
+        links = _links(path)
+        names = [x, *(self.fresh("m") for _ in links[1:]), y]
+        joined: Step | None = None
+        triples: list[a.TriplePattern] = []
+
+        def join(step: Step) -> None:
+            nonlocal joined
+            joined = step if joined is None else steps.Meet(joined, step, "any", scope.within)
+
+        for place, link in enumerate(links):
+            begin, end = names[place], names[place + 1]
+            triple = _triple(link, a.Var(begin), a.Var(end))
+            if triple is not None:
+                triples.append(triple)
+                continue
+            if triples:
+                join(self._bgp(a.BGP(tuple(triples)), scope))
+                triples = []
+            first = subject if place == 0 else None
+            last = object_ if place == len(links) - 1 else None
+            join(self.path(link, begin, end, scope, first, last))
+        if triples:
+            join(self._bgp(a.BGP(tuple(triples)), scope))
+        return _columns(joined, (x, y))
 
     def _inner(
         self,
@@ -454,6 +486,24 @@ class Compiler:
 
 
 # --- helpers of the rewrites -------------------------------------------------------------------
+
+
+def _links(path: a.Path) -> list[a.Path]:
+    """The parts of a sequence path, in their order."""
+    if isinstance(path, a.Sequence):
+        return _links(path.left) + _links(path.right)
+    if isinstance(path, a.Inverse) and isinstance(path.path, a.Sequence):
+        return [a.Inverse(link) for link in reversed(_links(path.path))]
+    return [path]
+
+
+def _triple(link: a.Path, x: a.Var, y: a.Var) -> a.TriplePattern | None:
+    """A plain or inverse link as a triple pattern."""
+    if isinstance(link, NamedNode):
+        return a.TriplePattern(x, link, y)
+    if isinstance(link, a.Inverse):
+        return _triple(link.path, y, x)
+    return None
 
 
 def _is_constant(end: a.TermOrVar | None) -> bool:
