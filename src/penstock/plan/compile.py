@@ -8,34 +8,20 @@ their variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from penstock.algebra import nodes as a
 from penstock.functions import chance
 from penstock.plan import bounds, steps, variables, walk
-from penstock.plan.catalog import ActiveDataset, ActiveGraph, Catalog
-from penstock.plan.matching import may_have_no_length
+from penstock.plan.catalog import Catalog
+from penstock.plan.paths import PathCompiler, columns_of
+from penstock.plan.scope import Scope
 from penstock.plan.steps import Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
 UNIT = steps.Table((), ((),))
 NOTHING = steps.Table((), ())
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What holds for a pattern because of where it stands."""
-
-    dataset: ActiveDataset
-    instants: frozenset[int] = frozenset()  # the streams whose elements' ends are instants
-    key: str | None = None  # the partition key's variable
-    within: int | None = None
-    outer: Step | None = None  # inside EXISTS: the solutions whose bindings are substituted
-
-    @property
-    def graph(self) -> ActiveGraph:
-        return self.dataset.default
 
 
 def compile_query(
@@ -52,16 +38,16 @@ def compile_query(
     scope = Scope(catalog.active(query.dataset), instants, key)
     if isinstance(query, a.Select):
         step = compiler.pattern(query.pattern, scope)
-        return _columns(step, tuple(var.name for var in query.vars))
+        return columns_of(step, tuple(var.name for var in query.vars))
     if isinstance(query, a.Ask):
-        return steps.Asked(_columns(compiler.pattern(query.pattern, scope), ()), instants)
+        return steps.Asked(columns_of(compiler.pattern(query.pattern, scope), ()), instants)
     if isinstance(query, a.Describe):
         return compiler.description(query, scope, name)
     step = compiler.pattern(query.pattern, scope)
     return steps.Constructed(step, query.template, name, feeds)
 
 
-class Compiler:
+class Compiler(PathCompiler):
     """Compiles the patterns of one query; fresh names are unique in it."""
 
     def __init__(self) -> None:
@@ -72,6 +58,8 @@ class Compiler:
         return f".{kind}{self._fresh}"
 
     def pattern(self, node: a.Pattern, scope: Scope) -> Step:
+        if isinstance(node, a.BGP):
+            return self.bgp(node, scope)
         return getattr(self, "_" + type(node).__name__.rstrip("_").lower())(node, scope)
 
     def _children(self, node: a.Pattern, scope: Scope) -> list[tuple[a.Pattern, Scope]]:
@@ -92,7 +80,7 @@ class Compiler:
         for subject in query.subjects:
             named = steps.Compute(described, resource.name, subject)
             bound = steps.Select(named, a.Call("BOUND", (resource,)))
-            required = _columns(bound, (resource.name,))
+            required = columns_of(bound, (resource.name,))
             branches.append(steps.Outer(required, triples, "ended", instants=scope.instants, describes=True))
         step = reduce(steps.Merge, branches) if branches else NOTHING
         return steps.Constructed(step, (triple,), name, feeds=False)
@@ -117,7 +105,7 @@ class Compiler:
         scan: Step = steps.Scan(*positions, scope.graph, key)
         return steps.Rename(steps.Unique(scan) if unique else scan, tuple(seen))
 
-    def _bgp(self, node: a.BGP, scope: Scope) -> Step:
+    def bgp(self, node: a.BGP, scope: Scope) -> Step:
         if not node.triples:
             return UNIT
         if len(node.triples) == 1:
@@ -133,150 +121,6 @@ class Compiler:
 
     def _values(self, node: a.Values, scope: Scope) -> Step:
         return steps.Table(tuple(var.name for var in node.vars), node.rows)
-
-    # --- property paths ---
-
-    def _pathpattern(self, node: a.PathPattern, scope: Scope) -> Step:
-        x, y = self.fresh("x"), self.fresh("y")
-        key = a.Var(scope.key) if scope.key is not None else None
-        inner = replace(scope, key={node.object: y, node.subject: x}.get(key))
-        step = self.path(node.path, x, y, inner, node.subject, node.object)
-        ends = {x: node.subject, y: node.object}
-        for column, end in ends.items():
-            if not isinstance(end, a.Var):
-                step = steps.Select(step, a.Call("SAMETERM", (a.Var(column), end)))
-        if node.subject == node.object and isinstance(node.subject, a.Var):
-            step = steps.Select(step, a.Call("SAMETERM", (a.Var(x), a.Var(y))))
-            ends = {x: node.subject}
-        kept = {column: end.name for column, end in ends.items() if isinstance(end, a.Var)}
-        return steps.Rename(_columns(step, tuple(kept)), tuple(kept.values()))
-
-    def path(
-        self,
-        path: a.Path,
-        x: str,
-        y: str,
-        scope: Scope,
-        subject: a.TermOrVar | None = None,
-        object_: a.TermOrVar | None = None,
-    ) -> Step:
-        """The pairs (x, y) that a path connects; constant ends matter to zero-length paths."""
-        if isinstance(path, NamedNode):
-            return self.scan(a.TriplePattern(a.Var(x), path, a.Var(y)), scope)
-        if isinstance(path, a.Inverse):
-            return _columns(self.path(path.path, y, x, scope, object_, subject), (x, y))
-        if isinstance(path, a.Sequence):
-            return self._sequence(path, x, y, scope, subject, object_)
-        if isinstance(path, a.Alternative):
-            left = self.path(path.left, x, y, scope, subject, object_)
-            return steps.Merge(left, self.path(path.right, x, y, scope, subject, object_))
-        if isinstance(path, a.NegatedSet):
-            return self._negated(path, x, y, scope)
-        pairs = steps.Unique(self._inner(path.path, x, y, scope, subject, object_))
-        if not isinstance(path, a.ZeroOrOne):
-            pairs = steps.Closure(pairs, scope.within)
-        if isinstance(path, a.OneOrMore):
-            return pairs
-        same = a.Call("SAMETERM", (a.Var(x), a.Var(y)))
-        zero = steps.Merge(self._zero_length(x, y, scope, subject, object_), steps.Select(pairs, same))
-        return steps.Merge(steps.Unique(zero, subsume=True), steps.Select(pairs, a.Call("!", (same,))))
-
-    def _sequence(
-        self,
-        path: a.Sequence,
-        x: str,
-        y: str,
-        scope: Scope,
-        subject: a.TermOrVar | None,
-        object_: a.TermOrVar | None,
-    ) -> Step:
-        """`p/q/…`: neighbouring links are triples of one BGP, as SPARQL translates them."""
-        links = _links(path)
-        names = [x, *(self.fresh("m") for _ in links[1:]), y]
-        joined: Step | None = None
-        triples: list[a.TriplePattern] = []
-
-        def join(step: Step) -> None:
-            nonlocal joined
-            joined = step if joined is None else steps.Meet(joined, step, "any", scope.within)
-
-        for place, link in enumerate(links):
-            begin, end = names[place], names[place + 1]
-            triple = _triple(link, a.Var(begin), a.Var(end))
-            if triple is not None:
-                triples.append(triple)
-                continue
-            if triples:
-                join(self._bgp(a.BGP(tuple(triples)), scope))
-                triples = []
-            first = subject if place == 0 else None
-            last = object_ if place == len(links) - 1 else None
-            join(self.path(link, begin, end, scope, first, last))
-        if triples:
-            join(self._bgp(a.BGP(tuple(triples)), scope))
-        return _columns(joined, (x, y))
-
-    def _inner(
-        self,
-        path: a.Path,
-        x: str,
-        y: str,
-        scope: Scope,
-        subject: a.TermOrVar | None,
-        object_: a.TermOrVar | None,
-    ) -> Step:
-        """The pairs of the path inside `+ * ?`, between variables, and from and to constant ends.
-
-        SPARQL's ALP evaluates the inner path at a term: only for a zero-length path inside
-        does that differ from a variable bound to the term.
-        """
-        constants = [end for end in dict.fromkeys((subject, object_)) if _is_constant(end)]
-        if not constants or not may_have_no_length(path):
-            return self.path(path, x, y, scope)
-        branches = []
-        for begin in (None, *constants):
-            for finish in (None, *constants):
-                step = self.path(path, x, y, scope, begin, finish)
-                for column, end in ((x, begin), (y, finish)):
-                    if end is not None:
-                        step = steps.Select(step, a.Call("SAMETERM", (a.Var(column), end)))
-                        continue
-                    for constant in constants:
-                        same = a.Call("SAMETERM", (a.Var(column), constant))
-                        step = steps.Select(step, a.Call("!", (same,)))
-                branches.append(step)
-        return reduce(steps.Merge, branches)
-
-    def _negated(self, path: a.NegatedSet, x: str, y: str, scope: Scope) -> Step:
-        directions = []
-        for names, (s, o) in ((path.forward, (x, y)), (path.backward, (y, x))):
-            if names is not None:
-                p = a.Var(self.fresh("p"))
-                triple = a.TriplePattern(a.Var(s), p, a.Var(o))
-                step = self.scan(triple, scope)
-                for name in names:
-                    same = a.Call("SAMETERM", (p, name))
-                    step = steps.Select(step, a.Call("!", (same,)))
-                directions.append(_columns(step, (x, y)))
-        return reduce(steps.Merge, directions)
-
-    def _zero_length(
-        self,
-        x: str,
-        y: str,
-        scope: Scope,
-        subject: a.TermOrVar | None,
-        object_: a.TermOrVar | None,
-    ) -> Step:
-        constants = {end for end in (subject, object_) if _is_constant(end)}
-        if constants:
-            rows = tuple((end, end) for end in constants) if len(constants) == 1 else ()
-            return steps.Table((x, y), rows)
-        s, p, o = (a.Var(self.fresh(kind)) for kind in "spo")
-        triples = self.scan(a.TriplePattern(s, p, o), scope, unique=False)
-        ends = [steps.Rename(_columns(triples, (end.name,)), (x,)) for end in (s, o)]
-        nodes = steps.Unique(steps.Merge(*ends), subsume=True)
-        return steps.Compute(nodes, y, a.Var(x))
 
     # --- joins ---
 
@@ -373,7 +217,7 @@ class Compiler:
         for conjunct in sorted(conjuncts(node.condition), key=_depends_on_row):
             prepared, conjunct = self._marked(step, conjunct, scope)
             step = push_filter(prepared, conjunct)
-        return _columns(step, columns) if scope.outer is None else step
+        return columns_of(step, columns) if scope.outer is None else step
 
     def _extend(self, node: a.Extend, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
@@ -382,7 +226,7 @@ class Compiler:
         step, expression = self._marked(step, node.expression, scope)
         unseeded = chance.extended(node.pattern) if _depends_on_row(expression) else frozenset()
         step = steps.Compute(step, node.var.name, expression, unseeded)
-        return _columns(step, columns) if scope.outer is None else step
+        return columns_of(step, columns) if scope.outer is None else step
 
     def _marked(self, step: Step, expression: a.Expression, scope: Scope) -> tuple[Step, a.Expression]:
         """The step with a column for each EXISTS of the expression, which then reads that column."""
@@ -427,7 +271,7 @@ class Compiler:
     def _project(self, node: a.Project, scope: Scope) -> Step:
         # What a sub-query does not project is another variable, so EXISTS substitutes nothing in it.
         [(pattern, below)] = self._children(node, replace(scope, outer=None))
-        return _columns(self.pattern(pattern, below), tuple(var.name for var in node.vars))
+        return columns_of(self.pattern(pattern, below), tuple(var.name for var in node.vars))
 
     def _distinct(self, node: a.Distinct | a.Reduced, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
@@ -473,7 +317,7 @@ class Compiler:
                 computed.append((self.fresh("order"), expression))
                 keys.append((computed[-1][0], descending))
         ordered = steps.Ordered(step, tuple(keys), scope.instants, columns, tuple(computed))
-        return _columns(ordered, columns)
+        return columns_of(ordered, columns)
 
     def _slice(self, node: a.Slice, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
@@ -486,32 +330,6 @@ class Compiler:
 
 
 # --- helpers of the rewrites -------------------------------------------------------------------
-
-
-def _links(path: a.Path) -> list[a.Path]:
-    """The parts of a sequence path, in their order."""
-    if isinstance(path, a.Sequence):
-        return _links(path.left) + _links(path.right)
-    if isinstance(path, a.Inverse) and isinstance(path.path, a.Sequence):
-        return [a.Inverse(link) for link in reversed(_links(path.path))]
-    return [path]
-
-
-def _triple(link: a.Path, x: a.Var, y: a.Var) -> a.TriplePattern | None:
-    """A plain or inverse link as a triple pattern."""
-    if isinstance(link, NamedNode):
-        return a.TriplePattern(x, link, y)
-    if isinstance(link, a.Inverse):
-        return _triple(link.path, y, x)
-    return None
-
-
-def _is_constant(end: a.TermOrVar | None) -> bool:
-    return end is not None and not isinstance(end, a.Var)
-
-
-def _columns(step: Step, vars: tuple[str, ...]) -> Step:
-    return step if step.vars == vars else steps.Columns(step, vars)
 
 
 def conjuncts(condition: a.Expression) -> list[a.Expression]:
