@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import random
+import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from tests.runtime.toy import ToyProgram, expected_answers, rows_of, toy_decoder
 
 from penstock.errors import InputError, UsageError
+from penstock.runtime import run as run_module
 from penstock.runtime.rows import LATE, REJECTS
 from penstock.runtime.run import RunOptions, run
+from penstock.sources.spool import Spool
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import FOREVER
 
@@ -215,3 +223,60 @@ def test_follow_answers_while_files_grow_and_new_ones_come(spark, tmp_path):
     last = max(end for _, end in events)
     assert collected.answers() == expected_answers(e for e in events if e[1] < last)
     assert not statistics.ended
+
+
+def test_a_live_shard_is_not_restored_from_batch_to_batch(spark, tmp_path):
+    write_events(tmp_path / "a.nq", some_events(1500))
+    statistics = go(ToyProgram(3), [tmp_path / "a.nq"], Collected(), batch_bytes=2500)
+    assert statistics.batches >= 4
+    assert statistics.restored == 3  # once each, in the first batch
+
+
+def test_standard_input_is_answered_while_it_comes_and_flushed_at_its_end(spark, tmp_path, monkeypatch):
+    reading, writing = os.pipe()
+    monkeypatch.setattr(run_module, "Spool", functools.partial(Spool, descriptor=reading))
+    events = some_events(200)
+    collected = Collected()
+
+    def feed(part) -> None:
+        os.write(writing, "".join(f"{key} {end}\n" for key, end in part).encode())
+
+    def more(batch, results) -> None:
+        collected(batch, results)
+        if batch == 0:
+            feed(events[100:])
+            os.close(writing)
+
+    feed(events[:100])
+    statistics = run(ToyProgram(2), [StreamSpec(None, ("-",))], decoder=toy_decoder, on_batch=more)
+    assert collected.answers() == expected_answers(events)
+    assert statistics.ended
+    assert statistics.batches >= 2
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_a_run_that_follows(tmp_path):
+    write_events(tmp_path / "a.nq", some_events(100))
+    script = f"""
+from penstock.runtime.run import run
+from penstock.sources.streams import StreamSpec
+from tests.runtime.toy import ToyProgram, toy_decoder
+statistics = run(
+    ToyProgram(2), [StreamSpec(None, ({str(tmp_path / "a.nq")!r},))], decoder=toy_decoder,
+    on_batch=lambda batch, results: print("batch", flush=True), follow=True, master="local[2]",
+)
+print(statistics.interrupted, statistics.elements, flush=True)
+"""
+    root = Path(__file__).resolve().parents[2]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"},
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "batch\n"
+    os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to the whole group
+    out, err = process.communicate(timeout=120)
+    assert (out, err, process.returncode) == ("True 100\n", "", 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ Results = list[tuple[int, bytes]]
 OnBatch = Callable[[int, Results], None]
 OnProgress = Callable[[RunStatistics], None]
 
-_WAIT = 0.1
+_WAIT = 0.05
 
 
 @dataclass
@@ -127,20 +128,39 @@ class _Run:
         for spool in spools:
             spool.start()
         query: StreamingQuery | None = None
-        try:
-            query = self._start(live)
-            self._wait(query, spools)
-        except KeyboardInterrupt:
-            self.statistics.interrupted = True
-        except PySparkException as problem:
-            raise self._told(problem) from None
-        finally:
-            if query is not None:
-                self._stop(query)
-            # Without its job a shard's host process ends.
-            (self.checkpoint.source / JOB_FILE).unlink(missing_ok=True)
+        with self._interruptible():
+            try:
+                query = self._start(live)
+                self._wait(query, spools)
+            except PySparkException as problem:
+                raise self._told(problem) from None
+            finally:
+                if query is not None:
+                    self._stop(query)
+                # Without its job a shard's host process ends.
+                (self.checkpoint.source / JOB_FILE).unlink(missing_ok=True)
         self.statistics.seconds = time.monotonic() - self.began
         return self.statistics
+
+    @contextlib.contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C ends the run after the current call, instead of breaking into it.
+
+        PySpark's own handler calls Java in the middle of whatever call to Java is under way.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def interrupt(number: int, frame: object) -> None:
+            self.statistics.interrupted = True
+            self.stop.set()
+
+        previous = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, previous)
 
     def _check_inputs(self) -> None:
         """Refuse at once what the planner would only find after Spark has started."""
@@ -225,28 +245,23 @@ class _Run:
             statistics.watermark = told["watermark"]
 
     def _wait(self, query: StreamingQuery, spools: list[Spool]) -> None:
-        while not query.awaitTermination(_WAIT):
-            if self.stop.is_set():
+        while query.isActive:
+            if self.stop.wait(_WAIT):
                 return
             if self.last_batch is not None and self.checkpoint.committed(self.last_batch):
                 return
             for spool in spools:
                 if spool.problem is not None:
                     raise UsageError(f"standard input cannot be kept: {spool.problem}")
+        query.awaitTermination()  # raises what the query ended with
 
     def _stop(self, query: StreamingQuery) -> None:
-        # A second Ctrl-C must not leave Spark half stopped.
-        main = threading.current_thread() is threading.main_thread()
-        previous = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
         try:
             if query.isActive:
                 query.stop()
         except PySparkException as problem:
-            if not self.statistics.interrupted:
+            if not self.stop.is_set():
                 raise self._told(problem) from None
-        finally:
-            if main:
-                signal.signal(signal.SIGINT, previous)
 
     def _told(self, problem: PySparkException) -> BaseException:
         """What really went wrong, as the user should read it."""
