@@ -10,7 +10,7 @@ import numpy as np
 
 from penstock.columns.frame import Frame, combine
 from penstock.engine.expressions import FALSE, TRUE
-from penstock.engine.operators import Clock, Matcher, Operator, Surroundings
+from penstock.engine.operators import Clock, Matcher, Operator, Surroundings, tags_of
 from penstock.engine.store import Store, Until, forever, until_end, until_out_of_reach
 from penstock.plan import steps
 from penstock.plan.steps import Step
@@ -80,8 +80,9 @@ class OuterOperator(AbsenceOperator):
         super().__init__(step, name, surroundings)
         until = until_end if step.when == "eq" else until_out_of_reach(step.within)
         self.optional = self.partners("optional", step.optional, step.required.vars, step.when, until)
+        self._seeking = step.vars + tuple(tag for _, tag in step.tags)
         self.sought = [
-            self.partners(f"sought{i}", sought, step.vars, "ended", bindings_only=True)
+            self.partners(f"sought{i}", sought, self._seeking, "ended", bindings_only=True)
             for i, sought in enumerate(step.sought)
         ]
 
@@ -109,8 +110,11 @@ class OuterOperator(AbsenceOperator):
         return Frame.concat(answers, self.step.vars)
 
     def _marked(self, frame: Frame) -> Frame:
+        tagged = frame
+        for columns, tag in self.step.tags:
+            tagged = tagged.extended(tag, tags_of(frame, columns))
         for var, matcher in zip(self.step.marks, self.sought, strict=True):
-            found = self.found(matcher, frame.project(self.step.vars))
+            found = self.found(matcher, tagged.project(self._seeking))
             frame = frame.extended(var, np.where(found, TRUE, FALSE))
         return frame
 

@@ -1,10 +1,10 @@
 """The steps of a plan as a network: who feeds whom, and in which order they run.
 
 An edge is *delayed* if what comes out ends strictly later than what went in: into the left
-side of SEQ and the optional side of OPTIONALSEQ. Without delayed edges, steps that feed each
-other in a circle (recursive rules) form one group that runs until nothing new comes; the
-planner has refused circles through absence among them. Delayed edges may lead back; then a
-step of the clock is taken instant by instant.
+side of SEQ and the optional side of OPTIONALSEQ. Steps that feed each other in a circle
+(recursive rules) form a unit that runs until nothing new comes, before the steps that it feeds.
+The planner has refused circles through absence without a delayed edge; where a circle with
+absence has one, the unit takes a step of the clock instant by instant.
 """
 
 from __future__ import annotations
@@ -31,14 +31,25 @@ class Edge:
 
 
 @dataclass
+class Unit:
+    """Steps that run together: one, or several that feed each other in a circle.
+
+    `groups` orders them along edges that are not delayed; a group of several is a circle of its
+    own and runs until nothing new comes.
+    """
+
+    groups: list[list[int]]
+    leads_back: bool = False  # a delayed edge leads to an earlier group
+    by_instant: bool = False  # and absence is decided on the way
+
+
+@dataclass
 class Network:
-    """All steps of a plan, inputs before their users, with edges and the order to run in."""
+    """All steps of a plan, inputs before their users, with edges and the units in their order."""
 
     steps: list[Step]
     edges: list[Edge] = field(default_factory=list)
-    groups: list[list[int]] = field(default_factory=list)
-    leads_back: bool = False
-    by_instant: bool = False  # absence is decided inside a circle
+    units: list[Unit] = field(default_factory=list)
 
     def outgoing(self) -> list[list[Edge]]:
         out: list[list[Edge]] = [[] for _ in self.steps]
@@ -63,17 +74,21 @@ def network(results: Iterable[Step]) -> Network:
             for rule, source in rules:
                 if any(_can_match(triple, scan) for triple in rule.template):
                     net.edges.append(Edge(source, target, 0, derived=True))
-    standing = [(edge.source, edge.target) for edge in net.edges if not edge.delayed]
-    net.groups = components(len(net.steps), standing)
-    place = {step: i for i, group in enumerate(net.groups) for step in group}
-    net.leads_back = any(edge.delayed and place[edge.target] <= place[edge.source] for edge in net.edges)
-    if net.leads_back:
-        circles = components(len(net.steps), [(edge.source, edge.target) for edge in net.edges])
-        net.by_instant = any(
-            len(circle) > 1 and any(isinstance(net.steps[i], steps.FINAL) for i in circle)
-            for circle in circles
-        )
+    circles = components(len(net.steps), [(edge.source, edge.target) for edge in net.edges])
+    net.units = [_unit(net, circle) for circle in circles]
     return net
+
+
+def _unit(net: Network, circle: list[int]) -> Unit:
+    if len(circle) == 1:
+        return Unit([circle])
+    number = {step: i for i, step in enumerate(circle)}
+    inside = [edge for edge in net.edges if edge.source in number and edge.target in number]
+    standing = [(number[edge.source], number[edge.target]) for edge in inside if not edge.delayed]
+    groups = [[circle[i] for i in group] for group in components(len(circle), standing)]
+    place = {step: i for i, group in enumerate(groups) for step in group}
+    leads_back = any(edge.delayed and place[edge.target] <= place[edge.source] for edge in inside)
+    return Unit(groups, leads_back, any(isinstance(net.steps[i], steps.FINAL) for i in circle))
 
 
 def _is_rule(step: Step) -> bool:

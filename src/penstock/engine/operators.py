@@ -49,6 +49,16 @@ class Clock:
     first: bool = False  # the first step of the run: static knowledge arrives
     passed: dict[int, np.ndarray] = field(default_factory=dict)  # stream → instants
 
+    def until(self, instant: int) -> Clock:
+        """The first part of this move of the clock."""
+        passed = {stream: times[times < instant] for stream, times in self.passed.items()}
+        return Clock(self.before, instant, self.first, passed)
+
+    def after(self, instant: int) -> Clock:
+        """The rest of it."""
+        passed = {stream: times[times >= instant] for stream, times in self.passed.items()}
+        return Clock(instant, self.now, False, passed)
+
     def instants(self, streams: steps.Streams) -> np.ndarray:
         """The instants of some streams that pass in this step, in order."""
         found = [self.passed[stream] for stream in streams if stream in self.passed]
@@ -274,6 +284,20 @@ class UniqueOperator(Operator):
         for left, _ in probe_pairs(frame.take(timed), columns, self._timeless, kernels.ANY, None):
             covered[timed[left]] = True
         return frame.take(~covered)
+
+
+def tags_of(frame: Frame, columns: tuple[str, ...]) -> np.ndarray:
+    """A number for each row that says what some columns hold, unbound included; never a term's id."""
+    keys = np.stack([frame.column(column) for column in columns])
+    hashes = np.empty(len(frame), np.int64)
+    kernels.hash_keys(keys, 0, len(frame), frame.start, frame.end, False, hashes)
+    return (hashes >> 2) | 1
+
+
+class TaggedOperator(Operator):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        [frame] = inputs
+        return frame.extended(self.step.tag, tags_of(frame, self.step.of))
 
 
 class DomainOperator(Operator):

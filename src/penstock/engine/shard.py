@@ -12,7 +12,7 @@ from penstock.columns.terms import TermChunk, TermTable
 from penstock.engine import absence, constructing, instants, operators
 from penstock.engine.exchange import match
 from penstock.engine.expressions import Evaluator
-from penstock.engine.network import Edge, Network
+from penstock.engine.network import Edge, Network, Unit
 from penstock.engine.operators import Clock, Operator, Surroundings
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
@@ -27,6 +27,7 @@ OPERATORS: dict[type, type[Operator]] = {
     steps.Columns: operators.ColumnsOperator,
     steps.Merge: operators.MergeOperator,
     steps.Unique: operators.UniqueOperator,
+    steps.Tagged: operators.TaggedOperator,
     steps.Domain: operators.DomainOperator,
     steps.Meet: operators.MeetOperator,
     steps.Closure: operators.ClosureOperator,
@@ -85,7 +86,7 @@ class Shard:
                 end = np.full(len(graph), TIMELESS_END, np.int64)
                 found = match(self.net.steps[place], tuple(graph.triples), start, end)
                 self._inbox[place][0].append(found)
-        self._settle(Clock(first=True))
+        self._pass(Clock(first=True))
         for operator in self.operators:
             for store in operator.stores:
                 store.forget_fresh()
@@ -163,13 +164,7 @@ class Shard:
 
     def _advance(self, watermark: int) -> None:
         """Runs the network until nothing more follows from what is there by the watermark."""
-        if not self.net.leads_back:
-            self._pass(self._clock(watermark))
-        else:
-            self._settle(Clock(self.watermark, self.watermark))
-            while self.net.by_instant and (due := self._next_due()) < watermark:
-                self._settle(self._clock(due + 1))
-            self._settle(self._clock(watermark))
+        self._pass(self._clock(watermark))
         for operator in self.operators:
             for store in operator.stores:
                 store.expire(self.watermark)
@@ -185,39 +180,61 @@ class Shard:
             self.watermark = now
         return clock
 
-    def _next_due(self) -> int:
+    def _next_due(self, places: Iterable[int], passing: Iterable[np.ndarray]) -> int:
         """The earliest instant at which something waits; FOREVER if nothing does."""
-        waiting = [operator.waiting.store for operator in self.operators if hasattr(operator, "waiting")]
+        waiting = (getattr(self.operators[place], "waiting", None) for place in places)
         ends = [
             int(rows.end[: rows.count].min())
-            for store in waiting
-            for (_, timeless), rows in store.parts.items()
+            for each in waiting
+            if each is not None
+            for (_, timeless), rows in each.store.parts.items()
             if rows.count and not timeless
         ]
-        ends += [int(pending[0]) for pending in self._pending.values() if len(pending)]
+        ends += [int(instants[0]) for instants in passing if len(instants)]
         return min(ends, default=FOREVER)
 
     def wake_at(self) -> int | None:
         """The earliest watermark at which a step without input would answer something."""
-        due = self._next_due()
+        due = self._next_due(range(len(self.operators)), self._pending.values())
         if self._answers:
             return self.watermark
         return None if due == FOREVER else due + 1
 
     # --- running the network ---
 
-    def _settle(self, clock: Clock) -> None:
-        self._pass(clock)
-        while any(frames for slots in self._inbox for frames in slots):
-            self._pass(Clock(clock.now, clock.now))
-
     def _pass(self, clock: Clock) -> None:
-        for group in self.net.groups:
+        for unit in self.net.units:
+            if unit.leads_back:
+                self._go_round(unit, clock)
+            else:
+                self._go_through(unit, clock)
+
+    def _go_through(self, unit: Unit, clock: Clock) -> None:
+        for group in unit.groups:
             for place in group:
                 self._run(place, clock)
             while len(group) > 1 and any(any(self._inbox[place]) for place in group):
                 for place in group:
                     self._run(place, Clock(clock.now, clock.now))
+
+    def _go_round(self, unit: Unit, clock: Clock) -> None:
+        """Runs a circle until it is quiet: first what follows at once, then as time moves on."""
+        places = [place for group in unit.groups for place in group]
+
+        def settle(part: Clock) -> None:
+            self._go_through(unit, part)
+            while any(any(self._inbox[place]) for place in places):
+                self._go_through(unit, Clock(part.now, part.now))
+
+        settle(Clock(clock.before, clock.before, clock.first))
+        clock = clock.after(clock.before)
+        while unit.by_instant:
+            due = self._next_due(places, clock.passed.values())
+            if due >= clock.now:
+                break
+            settle(clock.until(due + 1))
+            clock = clock.after(due + 1)
+        settle(clock)
 
     def _run(self, place: int, clock: Clock) -> None:
         operator, inbox = self.operators[place], self._inbox[place]

@@ -172,7 +172,8 @@ class Compiler(PathCompiler):
             return steps.Outer(left, right, when, instants=scope.instants)
         left = self._with_outer_bindings(left, condition, scope, right.certain)
         marks: list[tuple[str, Step]] = []
-        inner = replace(scope, within=None, outer=steps.Meet(left, right))
+        tags: dict[str, tuple[str, ...]] = {}
+        inner = replace(scope, within=None, outer=steps.Meet(left, right), tags=tags)
 
         def sought(exists: a.Exists) -> a.Var:
             marks.append((self.fresh(steps.MARK[1:]), self.pattern(exists.pattern, inner)))
@@ -188,6 +189,7 @@ class Compiler(PathCompiler):
             tuple(var for var, _ in marks),
             tuple(step for _, step in marks),
             scope.instants,
+            tags=tuple((of, tag) for tag, of in tags.items()),
         )
 
     def _leftjoin(self, node: a.LeftJoin, scope: Scope) -> Step:
@@ -234,9 +236,13 @@ class Compiler(PathCompiler):
 
         def sought(exists: a.Exists) -> a.Var:
             nonlocal step
-            inner = replace(scope, within=None, outer=step)
+            tags: dict[str, tuple[str, ...]] = {}
+            inner = replace(scope, within=None, outer=step, tags=tags)
             var = self.fresh(steps.MARK[1:])
-            step = steps.Mark(step, self.pattern(exists.pattern, inner), var, scope.instants)
+            found = self.pattern(exists.pattern, inner)
+            for tag, of in tags.items():
+                step = steps.Tagged(step, of, tag)
+            step = steps.Mark(step, found, var, scope.instants)
             return a.Var(var)
 
         expression = replace_exists(expression, sought)
@@ -264,7 +270,13 @@ class Compiler(PathCompiler):
         if not needed:
             return step
         shared = [var for var in scope.outer.vars if var in step.vars and var not in needed]
-        return steps.Meet(steps.Domain(scope.outer, tuple(shared + needed)), step)
+        columns = tuple(shared + needed)
+        if scope.outer.certain.issuperset(columns):
+            return steps.Meet(steps.Domain(scope.outer, columns), step)
+        tag = f".tag({','.join(columns)})"
+        scope.tags[tag] = columns
+        tagged = steps.Tagged(scope.outer, columns, tag)
+        return steps.Meet(steps.Domain(tagged, (*columns, tag)), step)
 
     # --- solution modifiers ---
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.plan.catalog import ActiveDataset, ActiveGraph
 from penstock.plan.steps import Step
@@ -17,6 +17,8 @@ class Scope:
     key: str | None = None  # the partition key's variable
     within: int | None = None
     outer: Step | None = None  # inside EXISTS: the solutions whose bindings are substituted
+    tags: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    """Inside EXISTS: the tags (by name, of which columns) by which it is tied to the outer side."""
 
     @property
     def graph(self) -> ActiveGraph:

@@ -224,6 +224,27 @@ class Unique(Step):
 
 
 @_step
+class Tagged(Step):
+    """Adds a column that is the same for the same bindings of some columns, unbound ones included.
+
+    Compatible is not enough where EXISTS substitutes: what was found with a variable unbound
+    says nothing about solutions that bind it.
+    """
+
+    input: Step
+    of: Vars
+    tag: str
+
+    @cached_property
+    def vars(self) -> Vars:
+        return (*self.input.vars, self.tag)
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain | {self.tag}
+
+
+@_step
 class Domain(Step):
     """The distinct bindings of some variables of an outer solution, timeless: what EXISTS substitutes."""
 
@@ -305,6 +326,7 @@ class Outer(Step):
     sought: tuple[Step, ...] = ()
     instants: Streams = frozenset()
     describes: bool = False
+    tags: tuple[tuple[Vars, str], ...] = ()  # as in `Tagged`, of the combinations
 
     @cached_property
     def vars(self) -> Vars:

@@ -42,13 +42,22 @@ class Checkpoint:
         return (self.spark / "commits" / str(batch)).exists()
 
 
-def stored_shards(directory: str | os.PathLike[str]) -> int | None:
-    """The number of shards that a checkpoint was begun with: it cannot change later."""
+def _stored(directory: str | os.PathLike[str], name: str) -> int | None:
     identity = Checkpoint(Path(directory)).identity
     try:
-        return int(json.loads(identity.read_text())["shards"])
-    except (FileNotFoundError, KeyError, ValueError):
+        return int(json.loads(identity.read_text())[name])
+    except (FileNotFoundError, KeyError, TypeError, ValueError):
         return None
+
+
+def stored_shards(directory: str | os.PathLike[str]) -> int | None:
+    """The number of shards that a checkpoint was begun with: it cannot change later."""
+    return _stored(directory, "shards")
+
+
+def stored_start(directory: str | os.PathLike[str]) -> int | None:
+    """The instant at which the run of a checkpoint began, which NOW() goes on to say."""
+    return _stored(directory, "now")
 
 
 def open_checkpoint(
@@ -70,6 +79,7 @@ def open_checkpoint(
         "shards": program.shards,
         "streams": [[spec.iri, *spec.paths] for spec in streams],
         "lateness": lateness,
+        "now": getattr(program, "now", None),
     }
     checkpoint.source.mkdir(parents=True, exist_ok=True)
     if not checkpoint.identity.exists():

@@ -8,7 +8,7 @@ batch. Payloads between them are opaque bytes (Arrow IPC).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -75,7 +75,6 @@ class RunStatistics:
     rejects: int = 0
     late: int = 0
     restored: int = 0  # how often a shard was restored from the state store
-    answers: dict[int, int] = field(default_factory=dict)  # payloads' rows by query index
     watermark: int | None = None
     seconds: float = 0.0
     ended: bool = False

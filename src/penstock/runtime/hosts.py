@@ -13,6 +13,7 @@ state than the store is restored.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -116,10 +117,13 @@ class _Nursery:
         self.count = 0
         self.hosts: dict[tuple[str, int], tuple[str, int]] = {}
 
-    def answer(self, request: tuple[JobReference, int]) -> str:
-        reference, number = request
-        self.hosts = {key: host for key, host in self.hosts.items() if _is_alive(host[1])}
+    def answer(self, request: tuple[JobReference, int, str | None]) -> str:
+        reference, number, failed = request
         key = (reference.run, number)
+        if failed is not None and self.hosts.get(key, ("", 0))[0] == failed:
+            # A host that is dying may look alive for a moment yet, or may hang.
+            _kill(self.hosts.pop(key)[1])
+        self.hosts = {each: host for each, host in self.hosts.items() if _is_alive(host[1])}
         if key not in self.hosts:
             self.count += 1
             address = os.path.join(self.directory, str(self.count))
@@ -136,6 +140,11 @@ def _is_alive(pid: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
 
 
 class _Host:
@@ -166,7 +175,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 # --- the worker's side ---
 
-_connections: dict[tuple[str, int], Connection] = {}
+_connections: dict[tuple[str, int], tuple[str, Connection]] = {}
 
 
 def step(
@@ -186,33 +195,43 @@ def step(
         at = KEEPER.at(reference.run, number)
         chunks = None if stamp is None or at == stamp else list(stored())
         return KEEPER.step(reference, number, stamp, chunks, payloads, watermark, ended)
+    failed: str | None = None
     for last in (False, True):
+        address = _address(reference, number, failed)
         try:
-            connection = _host(reference, number)
+            connection = _connection(reference, number, address)
             at = _ask(connection, ("at", number))
             chunks = None if stamp is None or at == stamp else list(stored())
             request = ("step", number, stamp, chunks, payloads, watermark, ended)
             return _ask(connection, request)
         except (EOFError, OSError):
             # The host is gone; a new one restores the shard, unless it dies as well.
+            failed = address
             _connections.pop((reference.run, number), None)
             if last:
                 raise
     raise AssertionError("unreachable")
 
 
-def _host(reference: JobReference, number: int) -> Connection:
+def _address(reference: JobReference, number: int, failed: str | None) -> str:
+    """Where the shard's host listens; the nursery starts one if there is none but `failed`."""
+    known = _connections.get((reference.run, number))
+    if known is not None:
+        return known[0]
+    nursery = _connect(os.environ[NURSERY])
+    try:
+        return _ask(nursery, (reference, number, failed))
+    finally:
+        nursery.close()
+
+
+def _connection(reference: JobReference, number: int, address: str) -> Connection:
     key = (reference.run, number)
     if key not in _connections:
         for stale in [each for each in _connections if each[0] != reference.run]:
-            _connections.pop(stale).close()
-        nursery = _connect(os.environ[NURSERY])
-        try:
-            address = _ask(nursery, (reference, number))
-        finally:
-            nursery.close()
-        _connections[key] = _connect(address)
-    return _connections[key]
+            _connections.pop(stale)[1].close()
+        _connections[key] = (address, _connect(address))
+    return _connections[key][1]
 
 
 def _connect(address: str) -> Connection:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -222,6 +223,8 @@ class _Run:
                     self._count(json.loads(payloads[i]))
                 else:
                     results.append((queries[i], payloads[i]))
+                    if queries[i] == LATE:
+                        self.statistics.late += pa.ipc.open_stream(payloads[i]).read_all().num_rows
             self.on_batch(batch, results)
             self.statistics.batches += 1
             self.statistics.seconds = time.monotonic() - self.began

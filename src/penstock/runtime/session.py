@@ -17,6 +17,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from penstock.errors import UsageError
+from penstock.runtime.archive import archive_options
 from penstock.runtime.java import default_cache, find_java
 
 EMBEDDED = "local[*]"
@@ -118,19 +119,22 @@ def _quiet_start(aside: Path) -> Iterator[None]:
             os.close(kept)
 
 
-def _spark_home(cache: Path) -> Path:
-    """Spark's programs and jars without its `python/lib/pyspark.zip`.
+def spark_home() -> Path:
+    """Spark's programs and jars without its `python/lib/pyspark.zip`, in the cache directory.
 
     Spark puts that archive first on the path of every Python process it starts, and each then
     compiles PySpark anew, for a second or more. Without it, they find the installed PySpark.
     """
     installed = Path(pyspark.__file__).parent
     mark = hashlib.blake2b(str(installed).encode(), digest_size=4).hexdigest()
-    home = cache / f"spark-{pyspark.__version__}-{mark}"
-    home.mkdir(parents=True, exist_ok=True)
-    for name in ("bin", "jars"):
-        with contextlib.suppress(FileExistsError):
-            (home / name).symlink_to(installed / name)
+    home = default_cache() / f"spark-{pyspark.__version__}-{mark}"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        for name in ("bin", "jars"):
+            with contextlib.suppress(FileExistsError):
+                (home / name).symlink_to(installed / name)
+    except OSError:
+        return installed  # nowhere to write: slower, but right
     return home
 
 
@@ -163,21 +167,28 @@ def start_session(
 
     `settings` wins over our own. `log` names a file for Spark's warnings.
     """
-    active = SparkSession.getActiveSession()
-    if active is not None and not active.sparkContext._jsc.sc().isStopped():
-        return active
-    os.environ["JAVA_HOME"] = str(find_java())
+    # The active session is known per thread only, so we also ask for the one of the process.
+    running = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if running is not None and running.sparkContext._jsc is not None:
+        return running
+    java_home, home = find_java(), spark_home()
+    os.environ["JAVA_HOME"] = str(java_home)
     # Workers run this very Python and see this very package, whatever the caller's PATH says.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     directory = Path(tempfile.mkdtemp(prefix="penstock-session-"))
-    os.environ["SPARK_HOME"] = str(_spark_home(default_cache()))
+    os.environ["SPARK_HOME"] = str(home)
     logging = _logging_file(directory, log)
     builder = SparkSession.builder.appName("penstock").master(master or EMBEDDED)
     options = dict(SETTINGS)
-    options["spark.driver.extraJavaOptions"] = (
-        f"-Dlog4j2.configurationFile=file:{logging} -Dlog4j.configurationFile=file:{logging} {JAVA_OPTIONS}"
-    )
+    options["spark.driver.extraJavaOptions"] = " ".join(
+        [
+            f"-Dlog4j2.configurationFile=file:{logging}",
+            f"-Dlog4j.configurationFile=file:{logging}",
+            JAVA_OPTIONS,
+            "" if "-XX:ArchiveClasses" in JAVA_OPTIONS else archive_options(java_home, home),
+        ]
+    ).strip()
     options["spark.local.dir"] = str(directory)
     options["spark.sql.warehouse.dir"] = str(directory / "warehouse")
     os.environ["PYTHONPATH"] = options["spark.executorEnv.PYTHONPATH"] = _python_path()
