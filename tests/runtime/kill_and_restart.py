@@ -38,7 +38,7 @@ def child(directory: Path, batch_bytes: int) -> None:
     out.mkdir(exist_ok=True)
 
     def write(batch: int, results: list[tuple[int, bytes]]) -> None:
-        rows = [row for query, payload in results if query == 0 for row in rows_of(payload, 3)]
+        rows = [row for query, payload in results if query == 0 for row in rows_of(payload)]
         late = sum(query == -1 for query, _ in results)
         aside = out / f".{batch}"
         aside.write_text(json.dumps({"rows": rows, "late": late}))

@@ -41,7 +41,7 @@ def step(rows, watermark, number=0):
         stored.pop(key)
     stored.update(step.puts)
     stamp = step.stamp
-    return [row for query, data in step.results for row in rows_of(data, 3)]
+    return [row for query, data in step.results for row in rows_of(data)]
 
 def children(pid):
     return [int(p) for p in os.listdir("/proc") if p.isdigit() and parent(p) == pid]

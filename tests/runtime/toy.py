@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
+import pyarrow as pa
 
 from penstock.decode.occurrences import Occurrences, Reject
 from penstock.errors import InputError
@@ -95,7 +96,7 @@ class ToyShard:
                 raise InputError("the key is forbidden", hint="choose another one")
             late = rows[:, 1] < self.watermark
             if late.any():
-                answers.append((-1, rows[late].tobytes()))
+                answers.append((-1, to_ipc(rows[late])))
             self._keep(f"p{self.number:08d}", rows[~late])
         self.watermark = watermark
         ripe = [rows[ended | (rows[:, 1] < watermark)] for rows in self.pending.values()]
@@ -109,7 +110,7 @@ class ToyShard:
             for key, end in sorted(map(tuple, ripe.tolist()), key=lambda row: (row[1], row[0])):
                 self.counts[key] += 1
                 out.append((key, end, self.counts[key]))
-            answers.append((0, np.array(out, np.int64).tobytes()))
+            answers.append((0, to_ipc(np.array(out, np.int64))))
         counts = {"number": self.number, "watermark": watermark, "counts": self.counts}
         self.puts["counts"] = json.dumps(counts).encode()
         return answers
@@ -128,8 +129,17 @@ class ToyShard:
         return changed
 
 
-def rows_of(payload: bytes, width: int) -> list[tuple[int, ...]]:
-    return [tuple(row) for row in np.frombuffer(payload, np.int64).reshape(-1, width).tolist()]
+def to_ipc(rows: np.ndarray) -> bytes:
+    table = pa.table({str(i): rows[:, i] for i in range(rows.shape[1])})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write(table)
+    return sink.getvalue().to_pybytes()
+
+
+def rows_of(payload: bytes) -> list[tuple[int, ...]]:
+    table = pa.ipc.open_stream(payload).read_all()
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def expected_answers(events: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:

@@ -91,11 +91,11 @@ class Program:
             ends = occurrences.instants
             frame = Frame((), np.empty((0, len(ends)), np.int64), ends, ends)
             by_shard.setdefault(0, []).append((f"instants/{stream}", frame))
-        table = TermTable(occurrences.terms)
-        return [
-            (shard, wire.pack(frames, texts_for([f for _, f in frames], occurrences.terms, table)))
-            for shard, frames in sorted(by_shard.items())
-        ]
+        payloads = []
+        for shard, frames in sorted(by_shard.items()):
+            terms = texts_for([frame for _, frame in frames], occurrences.terms, self.shards)
+            payloads.append((shard, wire.pack(frames, terms)))
+        return payloads
 
     def open(self, shard: int) -> ProgramShard:
         """A new shard, with the static knowledge taken in."""
