@@ -50,6 +50,7 @@ def _stored(directory: str | os.PathLike[str], name: str) -> int | None:
         return None
 
 
+<<<<<<< ours
 def stored_shards(directory: str | os.PathLike[str]) -> int | None:
     """The number of shards that a checkpoint was begun with: it cannot change later."""
     return _stored(directory, "shards")
@@ -61,18 +62,32 @@ def stored_start(directory: str | os.PathLike[str]) -> int | None:
 
 
 def open_checkpoint(
+=======
+def _identity(program: Program, streams: tuple[StreamSpec, ...], lateness: int) -> dict:
+    return {
+        "layout": LAYOUT,
+        "fingerprint": program.fingerprint,
+        "shards": program.shards,
+        "streams": [[spec.iri, *spec.paths] for spec in streams],
+        "lateness": lateness,
+    }
+
+
+def check_checkpoint(
+>>>>>>> theirs
     directory: str | os.PathLike[str],
     program: Program,
     streams: tuple[StreamSpec, ...],
     lateness: int,
 ) -> Checkpoint:
-    """Begin a checkpoint, or go on with one that belongs to exactly this run."""
+    """The checkpoint in a directory, if this run may begin it or go on with it; changes nothing."""
     if "://" in os.fspath(directory):
         raise UsageError(
             f"the checkpoint {directory} is not a directory path",
             hint="use a local or mounted directory that driver and workers share",
         )
     checkpoint = Checkpoint(Path(directory).absolute())
+<<<<<<< ours
     identity = {
         "layout": LAYOUT,
         "fingerprint": program.fingerprint,
@@ -82,24 +97,26 @@ def open_checkpoint(
         "now": getattr(program, "now", None),
     }
     checkpoint.source.mkdir(parents=True, exist_ok=True)
+=======
+    if checkpoint.root.exists() and not checkpoint.root.is_dir():
+        raise UsageError(f"the checkpoint {directory} is a file, and must be a directory")
+>>>>>>> theirs
     if not checkpoint.identity.exists():
         if checkpoint.spark.exists():
             raise InputError(f"{directory} is not a checkpoint of Penstock")
-        aside = checkpoint.root / ".checkpoint.json"
-        aside.write_text(json.dumps(identity, indent=1))
-        os.replace(aside, checkpoint.identity)
         return checkpoint
     try:
         stored = json.loads(checkpoint.identity.read_text())
     except ValueError:
         raise InputError(f"{checkpoint.identity} is damaged") from None
+    identity = _identity(program, streams, lateness)
     hint = "use a new checkpoint directory, or run with what this one was begun with"
     for name, said in (
         ("layout", "was written by another version of Penstock"),
-        ("fingerprint", "belongs to other queries"),
+        ("shards", "was begun with another number of shards"),
         ("streams", "belongs to other streams"),
         ("lateness", "was begun with another lateness"),
-        ("shards", "was begun with another number of shards"),
+        ("fingerprint", "belongs to other queries or graphs"),
     ):
         if stored.get(name) != identity[name]:
             detail = (
@@ -108,4 +125,20 @@ def open_checkpoint(
                 else ""
             )
             raise InputError(f"the checkpoint {directory} {said}{detail}", hint=hint)
+    return checkpoint
+
+
+def open_checkpoint(
+    directory: str | os.PathLike[str],
+    program: Program,
+    streams: tuple[StreamSpec, ...],
+    lateness: int,
+) -> Checkpoint:
+    """Begin a checkpoint, or go on with one that belongs to exactly this run."""
+    checkpoint = check_checkpoint(directory, program, streams, lateness)
+    checkpoint.source.mkdir(parents=True, exist_ok=True)
+    if not checkpoint.identity.exists():
+        aside = checkpoint.root / ".checkpoint.json"
+        aside.write_text(json.dumps(_identity(program, streams, lateness), indent=1))
+        os.replace(aside, checkpoint.identity)
     return checkpoint

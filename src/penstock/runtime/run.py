@@ -34,7 +34,7 @@ from penstock.runtime.source import ElementSource
 from penstock.sources.files import FileSourceOptions
 from penstock.sources.splits import MEGABYTE
 from penstock.sources.spool import Spool
-from penstock.sources.streams import StreamSpec
+from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 from penstock.timeline import NEVER
 
 Results = list[tuple[int, bytes]]
@@ -78,8 +78,6 @@ def run(
     """
     options = options or RunOptions()
     streams = tuple(streams)
-    if sum(spec.from_standard_input for spec in streams) > 1:
-        raise UsageError("only one stream can come from standard input")
     temporary = Path(tempfile.mkdtemp(prefix="penstock-run-")) if checkpoint is None else None
     try:
         place = open_checkpoint(temporary or checkpoint, program, streams, lateness)
@@ -89,6 +87,24 @@ def run(
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_inputs(streams: Sequence[StreamSpec]) -> None:
+    """Refuse at once what the planner would only find after Spark has started."""
+    if sum(spec.from_standard_input for spec in streams) > 1:
+        raise UsageError("only one stream can come from standard input")
+    for spec in streams:
+        for path in spec.paths:
+            if path == STANDARD_INPUT:
+                continue
+            if not os.path.exists(path):
+                raise UsageError(f"there is no file or directory {path}")
+            if not os.access(path, os.R_OK):
+                raise UsageError(
+                    f"cannot read {path}: permission denied", hint="ask its owner, or look at `ls -l`"
+                )
+            if not os.path.isdir(path):
+                spec.format_for(path)
 
 
 class _Run:
@@ -119,7 +135,7 @@ class _Run:
         self.began = time.monotonic()
 
     def go(self) -> RunStatistics:
-        self._check_inputs()
+        check_inputs(self.job.streams)
         spools = [
             Spool(spec, self.checkpoint.source / f"stdin-{i}")
             for i, spec in enumerate(self.job.streams)
@@ -134,7 +150,7 @@ class _Run:
                 query = self._start(live)
                 self._wait(query, spools)
             except PySparkException as problem:
-                raise self._told(problem) from None
+                raise self._told(problem) from problem
             finally:
                 if query is not None:
                     self._stop(query)
@@ -162,16 +178,6 @@ class _Run:
             yield
         finally:
             signal.signal(signal.SIGINT, previous)
-
-    def _check_inputs(self) -> None:
-        """Refuse at once what the planner would only find after Spark has started."""
-        for spec in self.job.streams:
-            for path in spec.paths:
-                if path == "-" or os.path.isdir(path):
-                    continue
-                if not os.path.exists(path):
-                    raise UsageError(f"there is no file or directory {path}")
-                spec.format_for(path)
 
     def _start(self, live: bool) -> StreamingQuery:
         session, job = self.session, self.job
@@ -264,7 +270,7 @@ class _Run:
                 query.stop()
         except PySparkException as problem:
             if not self.stop.is_set():
-                raise self._told(problem) from None
+                raise self._told(problem) from problem
 
     def _told(self, problem: PySparkException) -> BaseException:
         """What really went wrong, as the user should read it."""
@@ -276,8 +282,8 @@ class _Run:
             return known
         return PenstockError(
             f"the run failed inside Spark: {reason_of(text)}",
-            hint="the whole trace is in Spark's log; name a file for it to see it",
+            hint="this is a fault in Penstock or in Spark; --debug shows the whole trace",
         )
 
 
-__all__ = ["LATE", "REJECTS", "OnBatch", "OnProgress", "Results", "RunOptions", "run"]
+__all__ = ["LATE", "REJECTS", "OnBatch", "OnProgress", "Results", "RunOptions", "check_inputs", "run"]
