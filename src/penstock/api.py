@@ -4,10 +4,10 @@ import penstock
 
 engine = penstock.Engine()
 engine.add_stream("prices.nq")
-engine.add_query("SELECT ?s ?v WHERE { ?s <http://example.org/reads> ?v }")
-for solution in engine.solutions():
+engine.add_query("SELECT ?s ?v WHERE { ?s <http://example.org/reads> ?v }", name="readings")
+for solution in engine.solutions("readings"):
     print(solution["s"], solution.end)
-engine.answers().to_pandas()
+engine.answers("readings").to_pandas()
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import queue
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -25,18 +25,22 @@ from typing import Any
 import pyarrow as pa
 
 from penstock import pipeline
+from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
+from penstock.engine.program import Program
 from penstock.errors import UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
 from penstock.languages import parse
 from penstock.results import Answers, Solution, concat
+from penstock.runtime.checkpoint import check_checkpoint, stored_shards, stored_start
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.rows import LATE, REJECTS
-from penstock.runtime.run import RunOptions, run
+from penstock.runtime.run import RunOptions, check_inputs, run
 from penstock.runtime.session import default_shards
 from penstock.sources.elements import write_elements
-from penstock.sources.streams import StreamSpec
+from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 from penstock.terms import from_rdflib
+from penstock.timeline import format_instant, parse_duration
 
 
 @dataclass
@@ -46,7 +50,7 @@ class Batch:
     id: int
     answers: dict[int, pa.Table] = field(default_factory=dict)
     rejected: list[dict[str, Any]] = field(default_factory=list)
-    late: list[dict[str, Any]] = field(default_factory=list)
+    late: list[dict[str, Any]] = field(default_factory=list)  # triples that came too late
     statistics: RunStatistics = field(default_factory=RunStatistics)
 
 
@@ -71,8 +75,6 @@ class Engine:
         batch_bytes: int | None = None,
         shards: int | None = None,
     ) -> None:
-        from penstock.timeline import parse_duration
-
         self.master = master
         self.lateness = parse_duration(lateness) if isinstance(lateness, str) else lateness
         self.checkpoint = checkpoint
@@ -103,11 +105,11 @@ class Engine:
         a time zone or ISO 8601 texts.
         """
         if isinstance(source, (str, os.PathLike)):
-            paths: tuple[str, ...] = (os.fspath(source),)
+            paths: tuple[str, ...] = (_place(source),)
         else:
             items = list(source)
             if items and all(isinstance(item, (str, os.PathLike)) for item in items):
-                paths = tuple(os.fspath(item) for item in items)
+                paths = tuple(map(_place, items))
             else:
                 paths = (str(self._spooled(items)),)
         self.streams.append(StreamSpec(iri, paths, format, start_predicate, end_predicate))
@@ -134,24 +136,51 @@ class Engine:
         """Registers a query: a file (a path object or a name that ends in .rq), or its text."""
         if isinstance(query, os.PathLike) or _names_file(query):
             [parsed] = pipeline.parse([query])
+            parsed = replace(parsed, origin=name) if name else parsed
         else:
             parsed = parse(query, origin=name)
         self.queries.append(parsed)
         return self
 
+    @property
+    def names(self) -> list[str]:
+        """What the queries are called: as given, after their files, or `query-1`."""
+        return names_of(self.queries)
+
+    def _number(self, query: int | str) -> int:
+        """The place of a query that is named or numbered."""
+        if isinstance(query, str) and query in self.names:
+            return self.names.index(query)
+        if isinstance(query, int) and -len(self.queries) <= query < len(self.queries):
+            return query % len(self.queries)
+        raise UsageError(
+            f"there is no query {query!r}", hint=f"there are: {', '.join(self.names) or 'none yet'}"
+        )
+
     # --- running ---
 
-    def run(self, *, follow: bool = False, on_batch: OnBatch, stop: threading.Event | None = None):
-        """Runs until the streams end (with `follow`, until `stop` or Ctrl-C); batch by batch."""
+    def ready(self) -> Program:
+        """The queries as a program; what cannot run is refused here, and nothing is written yet."""
         if not self.queries:
             raise UsageError("there is no query to run", hint="add one with add_query")
         if not self.streams:
-            raise UsageError(
-                "there is no stream to read", hint="add one with --stream or add_stream"
-            )
-        now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
-        shards = self.shards or default_shards(self.master)
+            raise UsageError("there is no stream to read", hint="add one with --stream or add_stream")
+        check_inputs(self.streams)
+        shards = self.shards
+        if shards is None and self.checkpoint is not None:
+            shards = stored_shards(self.checkpoint)
+        shards = shards or default_shards(self.master)
+        now = stored_start(self.checkpoint) if self.checkpoint is not None else None
+        if now is None:
+            now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
         program = pipeline.program(self.queries, self.streams, self.graphs, shards=shards, now=now)
+        if self.checkpoint is not None:
+            check_checkpoint(self.checkpoint, program, tuple(self.streams), self.lateness)
+        return program
+
+    def run(self, *, follow: bool = False, on_batch: OnBatch, stop: threading.Event | None = None):
+        """Runs until the streams end (with `follow`, until `stop` or Ctrl-C); batch by batch."""
+        program = self.ready()
         latest = RunStatistics()
 
         def progressed(statistics: RunStatistics) -> None:
@@ -168,7 +197,7 @@ class Engine:
                 if index == REJECTS:
                     batch.rejected = table.to_pylist()
                 elif index == LATE:
-                    batch.late = table.to_pylist()
+                    batch.late = _late_triples(table)
                 else:
                     batch.answers[index] = table
             on_batch(batch)
@@ -186,12 +215,13 @@ class Engine:
             options=self.options,
         )
 
-    def answers(self, query: int = 0) -> Answers:
-        """Runs to the end of the streams; all answers of a query as a table."""
-        return self.all_answers()[query]
+    def answers(self, query: int | str = 0) -> Answers:
+        """Runs to the end of the streams; all answers of a query (its name or number) as a table."""
+        name = self.names[self._number(query)] if self.queries else ""
+        return self.all_answers()[name]
 
-    def all_answers(self) -> list[Answers]:
-        """Runs to the end of the streams; the answers of every query."""
+    def all_answers(self) -> dict[str, Answers]:
+        """Runs to the end of the streams once; the answers of every query by its name."""
         found: dict[int, list[pa.Table]] = {i: [] for i in range(len(self.queries))}
 
         def take(batch: Batch) -> None:
@@ -199,16 +229,21 @@ class Engine:
                 found[index].append(table)
 
         self.run(on_batch=take)
-        return [concat(parts, self.queries[i]) for i, parts in found.items()]
+        tables = (concat(parts, self.queries[i]) for i, parts in found.items())
+        return dict(zip(self.names, tables, strict=True))
 
-    def solutions(self, query: int = 0, *, follow: bool = False) -> Iterator[Solution]:
+    def solutions(self, query: int | str = 0, *, follow: bool = False) -> Iterator[Solution]:
         """The solutions of a query as they are found; leaving the loop ends the run."""
+        number = self._number(query)
+        return self._arriving(number, follow)
+
+    def _arriving(self, number: int, follow: bool) -> Iterator[Solution]:
         arriving: queue.Queue = queue.Queue()
         stop = threading.Event()
 
         def take(batch: Batch) -> None:
-            if query in batch.answers:
-                arriving.put(concat([batch.answers[query]], self.queries[query]))
+            if number in batch.answers:
+                arriving.put(concat([batch.answers[number]], self.queries[number]))
 
         def work() -> None:
             try:
@@ -232,15 +267,29 @@ class Engine:
         """The findings about the registered queries, without running them."""
         return [finding for _, finding in pipeline.check(self.queries, self.streams, self.graphs)]
 
-    def explain(self, query: int = 0, stage: str = "plan") -> str:
+    def explain(self, query: int | str = 0, stage: str = "plan") -> str:
         """What a stage (algebra, plan or spark) makes of a query."""
-        return pipeline.explain(self.queries[query], stage)
+        return pipeline.explain(self.queries[self._number(query)], stage)
 
     def __repr__(self) -> str:
         return (
             f"<penstock.Engine: {len(self.queries)} queries, {len(self.streams)} streams,"
             f" {len(self.graphs)} graphs>"
         )
+
+
+def _late_triples(table: pa.Table) -> list[dict[str, Any]]:
+    """What came too late, each triple once: several patterns and shards may have missed it."""
+    rows = {tuple(row.values()): row for row in table.to_pylist()}
+    for row in rows.values():
+        row["start"], row["end"] = format_instant(row["start"]), format_instant(row["end"])
+    return list(rows.values())
+
+
+def _place(path: str | os.PathLike[str]) -> str:
+    """A path that means the same in the workers, which keep a working directory of their own."""
+    text = os.fspath(path)
+    return text if text == STANDARD_INPUT else os.path.abspath(text)
 
 
 def _names_file(query: str) -> bool:

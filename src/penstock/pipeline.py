@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
 from penstock.algebra.printing import to_sexpr
 from penstock.engine.program import Program
@@ -42,15 +43,6 @@ def read_query(path: Path) -> str:
         raise InputError(f"{path} is not UTF-8 text: {problem.reason}") from None
     except OSError as problem:
         raise UsageError(f"cannot read {path}: {problem.strerror}") from None
-
-
-def names_of(queries: Sequence[ParsedQuery]) -> list[str]:
-    """What messages and outputs call the queries: their files, made distinct."""
-    names: list[str] = []
-    for number, query in enumerate(queries, 1):
-        name = Path(query.origin).stem if query.origin not in (None, "", "-") else f"query-{number}"
-        names.append(name if name not in names else f"{name}-{number}")
-    return names
 
 
 def catalog_of(streams: Iterable[Source], graphs: Iterable[StaticGraph | Source]) -> Catalog:

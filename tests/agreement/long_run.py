@@ -3,7 +3,8 @@
     python tests/agreement/long_run.py FIRST COUNT
 
 Each case runs with 1, 2 or 8 shards, and in every other one shards are restored from their
-stored chunks between batches. Prints each disagreement with the case that shows it, and a closing line with the counts.
+stored chunks between batches. Prints each disagreement with the case that shows it, and a
+closing line with the counts.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ class RecordingEngine:
     made: RecordingEngine
     rejected: list[dict] = []
     problem: Exception | None = None
+    refusal: Exception | None = None
 
     def __init__(self, **options) -> None:
         RecordingEngine.made = self
@@ -38,6 +39,10 @@ class RecordingEngine:
 
     def add_query(self, path):
         self.queries.append(parse(path.read_text(), origin=str(path)))
+
+    def ready(self):
+        if self.refusal:
+            raise self.refusal
 
     def run(self, *, follow, on_batch):
         self.follow = follow
@@ -114,7 +119,7 @@ def test_what_was_rejected_is_told_where_there_is_no_file(monkeypatch, capfd):
     monkeypatch.setattr(RecordingEngine, "rejected", [record])
     assert cli.call("run q.rq --stream s.nq --format csv".split()) == 0
     assert capfd.readouterr().err.splitlines()[1] == (
-        "2 rejected lines (the first one: s.nq, line 3: no dot); keep such with --rejected FILE"
+        "warning: 2 rejected lines (the first one: s.nq, line 3: no dot); keep such with --rejected FILE"
     )
 
 
@@ -124,6 +129,21 @@ def test_a_run_that_fails_keeps_what_it_found(tmp_path, monkeypatch, capfd):
     document = json.loads((tmp_path / "found.json").read_text())
     assert len(document["results"]["bindings"]) == 2
     assert capfd.readouterr().err == "error: the gzip is truncated\n"
+
+
+def test_what_is_refused_touches_no_output(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(RecordingEngine, "refusal", InputError("the checkpoint belongs to other queries"))
+    for name in ("found.csv", "found.csv.rejected.jsonl", "found.csv.late.jsonl"):
+        (tmp_path / name).write_text("of an earlier run")
+    assert cli.call("run q.rq --stream s.nq --out found.csv".split()) == 1
+    assert [path.read_text() for path in tmp_path.glob("found.*")] == ["of an earlier run"] * 3
+
+
+def test_side_outputs_of_an_earlier_run_do_not_survive(tmp_path):
+    for name in ("found.csv.rejected.jsonl", "found.csv.late.jsonl"):
+        (tmp_path / name).write_text('{"of": "an earlier run"}')
+    assert cli.call("run q.rq --stream s.nq --out found.csv".split()) == 0
+    assert [path.name for path in tmp_path.glob("found.*")] == ["found.csv"]
 
 
 @pytest.mark.parametrize(

@@ -195,3 +195,17 @@ def test_warming_up_leaves_nothing_behind():
     before = facts(Decoder("nquads").decode(lines(2))[0])
     warm_up()
     assert facts(Decoder("nquads").decode(lines(2))[0]) == before and len(before) == 2
+
+
+def test_the_number_of_elements_does_not_depend_on_where_a_file_is_cut(tmp_path):
+    lines = [
+        f"<x:s{line}> <x:p> <x:o> <x:e{number}#t=2026-01-01T00:00:{number:02d}Z> .\n"
+        for number in range(6)
+        for line in range(number % 3 + 1)
+    ]
+    path = tmp_path / "many.nq"
+    path.write_text("".join(lines))
+    size = path.stat().st_size
+    for cut in range(0, size + 1, 7):
+        parts = [*decode_file(path, begin=0, end=cut), *decode_file(path, begin=cut, end=size)]
+        assert (sum(part.elements for part in parts), sum(map(len, parts))) == (6, len(lines)), cut

@@ -121,7 +121,11 @@ def run(
     """Runs one or many queries together on Spark.
 
     Files and directories are read to their end, and then the command ends; with --follow it
-    keeps watching. CONSTRUCT queries are rules: all queries see what they derive.
+    keeps watching until Ctrl-C. CONSTRUCT queries are rules: all queries see what they derive.
+
+    Input that cannot be read (a broken line, an element without time, the rest of a truncated
+    file) is left out, counted in the summary and kept in the --rejected file; the exit code
+    stays 0. With --strict the run stops there instead, with exit code 1.
 
         penstock run fall.rq --stream prices.nq
         penstock run *.rq --stream prices/ --graph companies.ttl --out answers.csv
@@ -152,6 +156,7 @@ def run(
         engine.add_graph(named.source, iri=named.iri)
     for path in queries:
         engine.add_query(path)
+    engine.ready()  # what cannot run is refused before an output is touched
 
     beside = None if is_standard_output(out) else out.rstrip("/")
     rejected = rejected or (Path(f"{beside}.rejected.jsonl") if beside else None)
@@ -180,6 +185,6 @@ def run(
     if not quiet:
         unused = [
             Unused("rejected line", sides.rejected.count, rejected, "--rejected", first_rejected),
-            Unused("late element", sides.late.count, late, "--late"),
+            Unused("late triple", sides.late.count, late, "--late"),
         ]
         show_summary(statistics, found, unused)

@@ -28,6 +28,10 @@ def show_error(text: str) -> None:
         console.print(escape(rest))
 
 
+def show_warning(text: str) -> None:
+    error_console().print(f"[bold yellow]warning:[/] {escape(text)}")
+
+
 def show_note(text: str) -> None:
     error_console().print(escape(text))
 
@@ -87,7 +91,7 @@ class Progress:
 class Unused:
     """What a run could not use, and where it went."""
 
-    kind: str  # rejected line, late element
+    kind: str  # rejected line, late triple
     number: int
     kept_in: Path | None
     option: str
@@ -115,4 +119,6 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused]) -> None:
     console.print(escape(line))
     for each in unused:
         if each.number:
-            console.print(f"[yellow]{escape(str(each))}[/]")
+            show_warning(str(each))
+    if not statistics.elements and not any(each.number for each in unused):
+        show_warning("there was nothing in the streams")

@@ -35,8 +35,9 @@ def syntax_reason(problem: SyntaxError) -> str:
 
 def strict_error(reject: Reject) -> InputError:
     """The error that strict mode raises instead of a reject."""
+    shown = f"\n  | {reject.text}" if reject.text else ""  # of a cut archive there is no line
     return InputError(
-        f"line {reject.line}: {reject.reason}\n  | {reject.text}",
+        f"line {reject.line}: {reject.reason}{shown}",
         origin=reject.source,
         hint="correct it, or run without --strict to skip and count such input",
     )

@@ -19,17 +19,23 @@ _STATEMENT = re.compile(
     rb"\s*(<[^>]*>|_:[^\s.]+)?\s*\."
 )
 _COMPACT = b"#t="
+_FAR = 1 << 16
+"""How far to look for the beginning of a compact element; a longer one is cut between lines."""
 
 
 def _about(line: bytes, statements: frozenset[bytes]) -> bytes | None:
-    """What a line belongs to: the name of its element, `_COMPACT`, or None if it is neutral."""
+    """The name of the element that a line belongs to, or None if it is neutral."""
     match = _STATEMENT.match(line)
     if match is None:
         return None
     subject, predicate, graph = match.groups()
     if graph is None:
         return subject if predicate in statements else None
-    return _COMPACT if _COMPACT in graph else graph
+    return graph
+
+
+def _is_compact(name: bytes | None) -> bool:
+    return name is not None and _COMPACT in name
 
 
 def align(
@@ -43,8 +49,8 @@ def align(
 ) -> int:
     """The first place at or after `offset` where a piece may begin.
 
-    For N-Quads whose times are stated that is the beginning of a block of lines about one
-    element; otherwise, of a line. Only the bytes begin…end count; both ends are such places.
+    For N-Quads that is the beginning of a block of lines about one element; otherwise, of a
+    line. Only the bytes begin…end count; both ends are such places.
     """
     end = len(data) if end is None else min(end, len(data))
     if offset <= begin:
@@ -62,13 +68,17 @@ def align(
     while last is None and after > begin:  # neutral lines belong to what stands before them
         before = data.rfind(b"\n", begin, after - 1) + 1 or begin
         last, after = _about(data[before:after], statements), before
-    element = None if last == _COMPACT else last
+    element = None if _is_compact(last) else last
+    line = at
     while at < end:
         after = data.find(b"\n", at, end) + 1 or end
         name = _about(data[at:after], statements)
-        if name == _COMPACT:
-            if last == _COMPACT:  # inside a block a compact line stands alone
-                return at
+        if _is_compact(name):
+            if _is_compact(last):  # inside a block of stated times a compact line stands alone
+                if name != last:
+                    return at
+                if element is None and at - line > _FAR:
+                    return line
         elif name is not None:
             if element is not None and name != element:
                 return at

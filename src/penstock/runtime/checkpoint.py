@@ -50,7 +50,6 @@ def _stored(directory: str | os.PathLike[str], name: str) -> int | None:
         return None
 
 
-<<<<<<< ours
 def stored_shards(directory: str | os.PathLike[str]) -> int | None:
     """The number of shards that a checkpoint was begun with: it cannot change later."""
     return _stored(directory, "shards")
@@ -61,8 +60,6 @@ def stored_start(directory: str | os.PathLike[str]) -> int | None:
     return _stored(directory, "now")
 
 
-def open_checkpoint(
-=======
 def _identity(program: Program, streams: tuple[StreamSpec, ...], lateness: int) -> dict:
     return {
         "layout": LAYOUT,
@@ -70,11 +67,11 @@ def _identity(program: Program, streams: tuple[StreamSpec, ...], lateness: int) 
         "shards": program.shards,
         "streams": [[spec.iri, *spec.paths] for spec in streams],
         "lateness": lateness,
+        "now": getattr(program, "now", None),
     }
 
 
 def check_checkpoint(
->>>>>>> theirs
     directory: str | os.PathLike[str],
     program: Program,
     streams: tuple[StreamSpec, ...],
@@ -87,20 +84,8 @@ def check_checkpoint(
             hint="use a local or mounted directory that driver and workers share",
         )
     checkpoint = Checkpoint(Path(directory).absolute())
-<<<<<<< ours
-    identity = {
-        "layout": LAYOUT,
-        "fingerprint": program.fingerprint,
-        "shards": program.shards,
-        "streams": [[spec.iri, *spec.paths] for spec in streams],
-        "lateness": lateness,
-        "now": getattr(program, "now", None),
-    }
-    checkpoint.source.mkdir(parents=True, exist_ok=True)
-=======
     if checkpoint.root.exists() and not checkpoint.root.is_dir():
         raise UsageError(f"the checkpoint {directory} is a file, and must be a directory")
->>>>>>> theirs
     if not checkpoint.identity.exists():
         if checkpoint.spark.exists():
             raise InputError(f"{directory} is not a checkpoint of Penstock")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.algebra.naming import distinct, name_of
 from penstock.algebra.nodes import Ask, Construct, Describe, ParsedQuery, Select
 from penstock.terms import XSD
 from penstock.timeline import format_instant
@@ -45,21 +45,17 @@ class Shape:
 
 
 def shapes_of(queries: Sequence[ParsedQuery | Shape]) -> tuple[Shape, ...]:
-    """The shapes of the queries of a run; names come from the files and are made distinct."""
-    shapes: list[Shape] = []
-    taken: set[str] = set()
-    for number, query in enumerate(queries, start=1):
-        shape = query if isinstance(query, Shape) else _shape_of(query, f"query-{number}")
-        name, again = shape.name, 2
-        while name in taken:
-            name, again = f"{shape.name}-{again}", again + 1
-        taken.add(name)
-        shapes.append(Shape(name, shape.columns, shape.makes_triples, shape.prefixes))
-    return tuple(shapes)
+    """The shapes of the queries of a run, with distinct names."""
+    shapes = [
+        query if isinstance(query, Shape) else _shape_of(query, f"query-{number}")
+        for number, query in enumerate(queries, start=1)
+    ]
+    names = distinct(shape.name for shape in shapes)
+    return tuple(replace(shape, name=name) for shape, name in zip(shapes, names, strict=True))
 
 
 def _shape_of(parsed: ParsedQuery, default_name: str) -> Shape:
-    name = Path(parsed.origin).stem if parsed.origin not in (None, "", "-") else default_name
+    name = name_of(parsed, default_name)
     match parsed.query:
         case Select(vars=variables):
             return Shape(name, tuple(v.name for v in variables), False, parsed.prefixes)

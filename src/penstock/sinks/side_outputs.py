@@ -23,8 +23,12 @@ class SideOutput:
         self.journal_path = checkpoint / f"{name}.journal" if checkpoint is not None else None
         self.counts: dict[int, int] = {}
         self.file: JournaledFile | None = None
-        if path is not None and self.journal_path is not None and self.journal_path.exists():
+        if path is None:
+            return
+        if self.journal_path is not None and self.journal_path.exists():
             self._open()  # an earlier run wrote here; what its last batch left must be cut
+        elif path.is_file():
+            path.unlink()  # of an earlier run that has nothing to do with this one
 
     @property
     def count(self) -> int:

@@ -2,8 +2,9 @@
 
 The companies have closing prices on Mondays, Wednesdays and Fridays, some of them only from
 some week on. Each has its story: Borealis falls and recovers, Cinnabar crashes after a
-rating agency had marked it down, Dunmore crashes without a warning, Elmwood soars by itself, and Fairhaven soars because
-it bought another company. ACME just trades; its sliding average is kept by two rules.
+rating agency had marked it down, Dunmore crashes without a warning, Elmwood soars by itself,
+and Fairhaven soars because it bought another company. ACME just trades; its
+sliding average is kept by two rules.
 
     stock:acme      stock:hasStockPrice  101.25 .                   one element per price
     stock:rating3   stock:rater stock:pell ; stock:rated stock:cinnabar ; stock:score 6 .
