@@ -12,6 +12,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS.parent / "src")]
 
+from conformance import lubm  # noqa: E402
 from conformance.manifest import EVALUATION, ConformanceTest  # noqa: E402
 from conformance.running import SYNTAX, Failure, all_tests, expected_failures, run  # noqa: E402
 from conformance.subjects import SUBJECTS  # noqa: E402
@@ -53,6 +54,17 @@ def report(subject: str, verbose: bool) -> int:
     return totals[FAILED]
 
 
+def report_lubm() -> int:
+    """Prints the line of LUBM, which only the engine is asked; the number of failures."""
+    listed = expected_failures("lubm")
+    counts: Counter = Counter()
+    for name in lubm.QUERIES:
+        right = lubm.answers(name) == lubm.reference(name)
+        counts[FAILED if right == (name in listed) else PASSED if right else EXPECTED] += 1
+    print(line("engine", "lubm", counts), flush=True)
+    return counts[FAILED]
+
+
 def line(subject: str, suite: str, counts: Counter) -> str:
     figures = ", ".join(f"{counts[name]:>4} {name}" for name in (PASSED, FAILED, EXPECTED))
     return f"{subject:<10} {suite:<20} {figures}"
@@ -69,7 +81,10 @@ def main(arguments: list[str]) -> int:
     if not all_tests():
         print("the W3C suites were not found; set SHARED to where they are", file=sys.stderr)
         return 2
-    return 1 if sum(report(subject, verbose) for subject in subjects) else 0
+    failed = sum(report(subject, verbose) for subject in subjects)
+    if "engine" in subjects and lubm.at_hand():
+        failed += report_lubm()
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -124,10 +124,15 @@ def answer_of_engine(text: str, data: Path | None, named: dict[str, Path], base:
 
 
 def _one_element(data: Path | None, base: str) -> Occurrences:
-    """All triples of a file as one element at one instant, as the decoder would give them."""
-    table = TermTable()
+    """All triples of a file as one element at one instant."""
     triples = set() if data is None else set(read_triples(data, base))
-    rows = [tuple(table.add(term) for term in _parts(triple)) for triple in triples]
+    return occurrences_at_once(_parts(triple) for triple in triples)
+
+
+def occurrences_at_once(triples: Iterable[tuple]) -> Occurrences:
+    """Triples as one element at one instant, as the decoder would give them."""
+    table = TermTable()
+    rows = [tuple(table.add(term) for term in triple) for triple in triples]
     times = np.full(len(rows), INSTANT, np.int64)
     return Occurrences(
         *np.array(rows, np.int64).reshape(-1, 3).T.copy(),
@@ -137,6 +142,7 @@ def _one_element(data: Path | None, base: str) -> Occurrences:
         terms=table.chunk(),
         elements=1,
     )
+
 
 
 def _beside(base: str, path: Path) -> str:
