@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "sinks": BASE | {"algebra", "columns"},
     "runtime": RUNTIME,
     "pipeline": PIPELINE,
-    "results": BASE | {"algebra", "columns", "runtime"},
+    "results": BASE | {"algebra", "columns", "runtime", "sinks"},
     "warm": PIPELINE | {"pipeline"},
     "api": API,
     "scenarios": BASE,

@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.algebra.nodes import Ask, ParsedQuery, Select
+from penstock.algebra.nodes import ParsedQuery
 from penstock.columns.ids import parse_term
+from penstock.sinks.answers import Layout, shapes_of
 from penstock.terms import Term, to_rdflib
 from penstock.timeline import format_instant
 
@@ -53,9 +54,12 @@ class Solution(Mapping):
         return f"⟨{bound}, [{self.start}, {self.end}]⟩"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answers:
-    """The answers of one query: a table with N-Triples texts, `start` and `end` in UTC."""
+    """The answers of one query: a table with N-Triples texts, `start` and `end` in UTC.
+
+    Where a variable of the query is itself called so, ours are `start_` and `end_`.
+    """
 
     table: pa.Table
     query: ParsedQuery
@@ -64,12 +68,15 @@ class Answers:
         return self.table.num_rows
 
     def __iter__(self) -> Iterator[Solution]:
+        *_, first, last = self.table.column_names
         for row in self.table.to_pylist():
-            start, end = row.pop("start"), row.pop("end")
-            terms = {
-                name: parse_term(text.encode()) for name, text in row.items() if text is not None
-            }
+            start, end = row.pop(first), row.pop(last)
+            terms = {name: parse_term(text.encode()) for name, text in row.items() if text is not None}
             yield Solution(terms, start, end)
+
+    def __repr__(self) -> str:
+        columns = ", ".join(self.table.column_names)
+        return f"<penstock.Answers: {len(self):,} rows of {columns}>"
 
     def to_arrow(self) -> pa.Table:
         return self.table
@@ -108,21 +115,9 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def columns_of(query: ParsedQuery) -> tuple[str, ...]:
-    """The columns of a query's answers, without the interval."""
-    if isinstance(query.query, Select):
-        return tuple(var.name for var in query.query.vars)
-    return ("answer",) if isinstance(query.query, Ask) else ("subject", "predicate", "object")
-
-
 def concat(parts: Sequence[pa.Table], query: ParsedQuery) -> Answers:
     """Tables as shards give them (`start` and `end` in µs) as the answers of a query."""
-    schema = pa.schema(
-        [
-            *((name, pa.string()) for name in columns_of(query)),
-            ("start", _TIMESTAMP),
-            ("end", _TIMESTAMP),
-        ]
-    )
-    return Answers(pa.concat_tables([part.cast(schema) for part in parts]) if parts
-                   else schema.empty_table(), query)  # fmt: skip
+    names = Layout.of(shapes_of([query])).names
+    schema = pa.schema([(name, pa.string()) for name in names[:-2]] + [(n, _TIMESTAMP) for n in names[-2:]])
+    tables = [part.rename_columns(names).cast(schema) for part in parts]
+    return Answers(pa.concat_tables(tables) if tables else schema.empty_table(), query)

@@ -1,0 +1,92 @@
+"""The engine object on a real Spark: abandoned, used again, followed, and fed with odd streams."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+import penstock
+from penstock import cli
+from penstock.api import Engine
+from penstock.sinks import SideOutputs
+
+pytestmark = pytest.mark.usefixtures("spark")
+READS = "http://example.org/reads"
+QUERY = f"SELECT ?s ?v WHERE {{ ?s <{READS}> ?v }}"
+
+
+def line(number: int, value: str = '"1"') -> str:
+    return f"<urn:s{number}> <{READS}> {value} <urn:e{number}#t=2026-05-01T08:{number:02d}:00Z> .\n"
+
+
+def runs() -> set[str]:
+    return {thread.name for thread in threading.enumerate() if thread.name == "penstock-run"}
+
+
+def test_an_abandoned_loop_ends_its_run_and_the_engine_runs_again(tmp_path):
+    path = tmp_path / "growing.nq"
+    path.write_text("".join(map(line, range(3))))
+    engine = penstock.Engine().add_stream(path).add_query(QUERY)
+    found = []
+    for solution in engine.solutions(follow=True):
+        found.append(str(solution["s"]))
+        if len(found) == 1:
+            with path.open("a") as file:
+                file.write(line(5) + line(6))
+        if "<urn:s5>" in found:
+            break
+    assert not runs()
+    assert len(engine.answers()) == 5
+    assert engine.answers().to_spark().count() == 5
+
+
+def test_odd_streams_run_and_say_so(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rq").write_text(f"SELECT ?s (?v + 1 AS ?w) WHERE {{ ?s <{READS}> ?v }}")
+    (tmp_path / "empty").mkdir()
+    assert cli.call("run q.rq --stream empty --format csv".split()) == 0
+    out, err = capfd.readouterr()
+    assert out == "s,w,start,end\r\n" and "warning: there was nothing in the streams" in err
+
+    wrong = '"abc"^^<http://www.w3.org/2001/XMLSchema#decimal>'
+    (tmp_path / "odd.nq").write_text(line(1, wrong) + line(2, wrong.replace("abc", "1.5")))
+    assert cli.call("run q.rq --stream odd.nq --format csv".split()) == 0
+    rows = [row.split(",")[:2] for row in capfd.readouterr().out.splitlines()[1:]]
+    assert rows == [["urn:s1", ""], ["urn:s2", "2.5"]]
+
+
+def test_strict_stops_and_names_line_and_reason(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rq").write_text(QUERY)
+    (tmp_path / "s.nq").write_text(line(1) + "<urn:x> no N-Quads\n" + line(2))
+    assert cli.call("run q.rq --stream s.nq --strict --out found.csv".split()) == 1
+    err = capfd.readouterr().err
+    assert "s.nq: line 2: " in err and "| <urn:x> no N-Quads" in err and "without --strict" in err
+
+
+def test_what_comes_too_late_is_kept_with_its_triples_and_times(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rq").write_text(f"SELECT * WHERE {{ ?s <{READS}> ?v }} SEQ {{ ?t <{READS}> ?w }}")
+    (tmp_path / "s.nq").write_text(line(9))
+    original, run, stop = SideOutputs.write, Engine.run, threading.Event()
+    pieces = iter([line(1) + line(30)])
+
+    def write(self, batch_id, rejected=(), late=()):
+        """Also goes on with the stream, once the first piece was read: so minute 1 is too late."""
+        original(self, batch_id, rejected, late)
+        with (tmp_path / "s.nq").open("a") as file:
+            file.write(next(pieces, ""))
+        if late:
+            stop.set()
+
+    monkeypatch.setattr(SideOutputs, "write", write)
+    monkeypatch.setattr(Engine, "run", lambda self, **options: run(self, **options, stop=stop))
+    assert cli.call("run q.rq --stream s.nq --follow --lateness 5m --out found.csv".split()) == 0
+    records = [json.loads(text) for text in (tmp_path / "found.csv.late.jsonl").read_text().splitlines()]
+    at = "2026-05-01T08:01:00.000Z"
+    assert records == [
+        {"subject": "<urn:s1>", "predicate": f"<{READS}>", "object": '"1"', "start": at, "end": at}
+    ]
+    assert "warning: 1 late triple, see found.csv.late.jsonl" in capfd.readouterr().err
