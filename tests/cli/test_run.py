@@ -25,6 +25,7 @@ class RecordingEngine:
     rejected: list[dict] = []
     problem: Exception | None = None
     refusal: Exception | None = None
+    interrupted = False
 
     def __init__(self, **options) -> None:
         RecordingEngine.made = self
@@ -59,6 +60,7 @@ class RecordingEngine:
             )
         if self.problem:
             raise self.problem
+        statistics.interrupted = self.interrupted
         return statistics
 
 
@@ -93,6 +95,14 @@ def test_answers_go_to_standard_output_and_the_summary_beside_it(capfdbinary):
     row = b"http://example.org/p1,1970-01-01T00:00:00.000Z,1970-01-01T00:00:01.000Z\r\n"
     assert out == b"pump,start,end\r\n" + 2 * row
     assert err == b"2 answers from 5 elements (7 triples) in 1.0 s\n"
+
+
+@pytest.mark.parametrize(("options", "code"), [("", 130), ("--follow", 0)])
+def test_ctrl_c_is_how_following_ends(monkeypatch, capfd, options, code):
+    monkeypatch.setattr(RecordingEngine, "interrupted", True)
+    assert cli.call(f"run q.rq --stream s.nq --format csv {options}".split()) == code
+    out, err = capfd.readouterr()
+    assert len(out.splitlines()) == 3 and err.endswith("in 1.0 s; stopped by Ctrl-C\n")
 
 
 def test_quiet_is_quiet(capfdbinary):

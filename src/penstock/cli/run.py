@@ -20,6 +20,9 @@ from penstock.cli.options import (
 )
 from penstock.cli.showing import Progress, Unused, show_summary
 
+INTERRUPTED = 130
+"""The exit code that shells use for Ctrl-C."""
+
 
 class Format(StrEnum):
     """How answers are written."""
@@ -125,7 +128,8 @@ def run(
 
     Input that cannot be read (a broken line, an element without time, the rest of a truncated
     file) is left out, counted in the summary and kept in the --rejected file; the exit code
-    stays 0. With --strict the run stops there instead, with exit code 1.
+    stays 0. With --strict the run stops there instead, with exit code 1. Ctrl-C is the way to
+    end --follow (exit code 0); without it, it leaves a run unfinished (exit code 130).
 
         penstock run fall.rq --stream prices.nq
         penstock run *.rq --stream prices/ --graph companies.ttl --out answers.csv
@@ -188,3 +192,5 @@ def run(
             Unused("late triple", sides.late.count, late, "--late"),
         ]
         show_summary(statistics, found, unused)
+    if statistics.interrupted and not follow:
+        raise typer.Exit(INTERRUPTED)  # there is more in the streams than was answered

@@ -115,7 +115,7 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused]) -> None:
         f" ({count(statistics.occurrences, 'triple')}) in {statistics.seconds:.1f} s"
     )
     if statistics.interrupted:
-        line += "; stopped before the end of the stream"
+        line += "; stopped by Ctrl-C"
     console.print(escape(line))
     for each in unused:
         if each.number:

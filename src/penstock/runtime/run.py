@@ -136,6 +136,8 @@ class _Run:
 
     def go(self) -> RunStatistics:
         check_inputs(self.job.streams)
+        if self.on_progress is not None:
+            self.on_progress(self.statistics)  # so that it is known when the first batch comes
         spools = [
             Spool(spec, self.checkpoint.source / f"stdin-{i}")
             for i, spec in enumerate(self.job.streams)
