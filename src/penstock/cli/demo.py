@@ -38,7 +38,8 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="penstock-demo-") as scratch:
         files = scenario.write_stream(Path(scratch))
         console.print(
-            f"The stream is {count(len(files), 'file')} of N-Quads; Spark starts inside this"
+            f"The stream is {count(len(files), 'file')} of N-Quads, read as if it came in live. Every match"
+            " shows the interval, from start to end, in which it happened. Spark starts inside this"
             " process, which takes some seconds."
         )
         play(scenario, scratch, console)
@@ -64,13 +65,20 @@ def play(scenario, stream: str, console: Console) -> None:
         explained.add(number)
         return f"[bold cyan]{escape(path.stem)}[/]" + (f"  {escape(seeks)}" if first else "")
 
-    tables = TableText(dict(enumerate(shapes_of(engine.queries))), console, title)
+    shapes = dict(enumerate(shapes_of(engine.queries)))
+    tables = TableText(shapes, console, title)
     progress = Progress(quiet=False)
 
     def take(batch) -> None:
         progress.aside()
         for number, table in sorted(batch.answers.items()):
             found[number] += table.num_rows
+            if shapes[number].makes_triples and number in explained:
+                # What rules derive feeds other queries; to see it once is enough.
+                derived = count(table.num_rows, "more triple")
+                console.print(f"\n{title(number)}  [dim]… {derived} for the other queries[/]")
+                tables.spoke_last = None
+                continue
             table = table.sort_by([("end", "ascending"), ("start", "ascending")])
             tables.show({number: table.slice(0, SHOWN)})
             if table.num_rows > SHOWN:
