@@ -71,6 +71,11 @@ def _identity(program: Program, streams: tuple[StreamSpec, ...], lateness: int) 
     }
 
 
+def _told(streams: list[list[str | None]] | None) -> str:
+    """Streams as a person writes them: [IRI=]SOURCE."""
+    return ", ".join((f"{iri}=" if iri else "") + " ".join(map(str, paths)) for iri, *paths in streams or ())
+
+
 def check_checkpoint(
     directory: str | os.PathLike[str],
     program: Program,
@@ -104,11 +109,11 @@ def check_checkpoint(
         ("fingerprint", "belongs to other queries or graphs"),
     ):
         if stored.get(name) != identity[name]:
-            detail = (
-                f": {stored.get(name)} there, {identity[name]} now"
-                if name in ("shards", "lateness", "streams")
-                else ""
-            )
+            detail = ""
+            if name in ("shards", "lateness"):
+                detail = f": {stored.get(name)} there, {identity[name]} now"
+            elif name == "streams":
+                detail = f": {_told(stored.get(name))} there, {_told(identity[name])} now"
             raise InputError(f"the checkpoint {directory} {said}{detail}", hint=hint)
     return checkpoint
 
