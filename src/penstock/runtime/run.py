@@ -32,7 +32,7 @@ from penstock.runtime.rows import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
 from penstock.runtime.session import start_session
 from penstock.runtime.source import ElementSource
 from penstock.sources.files import FileSourceOptions
-from penstock.sources.splits import MEGABYTE
+from penstock.sources.splits import LARGEST_SPLIT
 from penstock.sources.spool import Spool
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 from penstock.timeline import NEVER
@@ -48,7 +48,7 @@ _WAIT = 0.05
 class RunOptions:
     """How a run goes about it; the defaults suit a laptop."""
 
-    batch_bytes: int = 128 * MEGABYTE
+    batch_bytes: int | None = None  # the most that a batch reads; by default one split per core
     strict: bool = False
     trigger: str | None = None  # the least time between two batches in follow mode, "1 second"
     settings: Mapping[str, str] | None = None  # of Spark, beside our own
@@ -185,12 +185,13 @@ class _Run:
         session, job = self.session, self.job
         session.conf.set("spark.sql.shuffle.partitions", str(job.program.shards))
         reference = publish(job, self.checkpoint.source)
+        cores = session.sparkContext.defaultParallelism
         plan = FileSourceOptions(
             job.streams,
             str(self.checkpoint.source),
             follow=self.follow,
-            batch_bytes=self.options.batch_bytes,
-            parallelism=session.sparkContext.defaultParallelism,
+            batch_bytes=self.options.batch_bytes or LARGEST_SPLIT * cores,
+            parallelism=cores,
         )
         session.dataSource.register(ElementSource)
         elements = (
