@@ -1,0 +1,108 @@
+"""Kills whole runs of real queries into a CSV file at random moments, restarts, and compares.
+
+    python tests/runtime/kill_the_engine.py --kills 20
+
+The queries join, wait for absence, and feed each other; the answers are one file with the
+answers of all of them. After the last restart it must hold exactly the rows of an undisturbed run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from penstock.api import Engine
+from penstock.bench import sensors
+from penstock.sinks import open_sink
+
+BATCH_BYTES = 60_000
+PREFIXES = "PREFIX ex: <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
+QUERIES = [
+    sensors.query(20),
+    PREFIXES
+    + """CONSTRUCT { ?s ex:fell ?w } WHERE { ?s ex:reads ?v } SEQ { ?s ex:reads ?w }
+    FILTER (?w * 30 < ?v && getDURATION() < "PT5M"^^xsd:duration)""",
+    PREFIXES
+    + """SELECT ?s ?w ?v WHERE { ?s ex:fell ?w OPTIONAL {
+    ?s ex:reads ?v FILTER (?v > 99 && getDURATION() < "PT5M"^^xsd:duration) } }""",
+    PREFIXES + "SELECT ?s (COUNT(*) AS ?n) WHERE { ?s ex:fell ?w } GROUP BY ?s",
+]
+
+
+def run(directory: Path, name: str) -> None:
+    """One life of a run: goes on from its checkpoint until it ends or is killed."""
+    checkpoint = directory / f"{name}.checkpoint"
+    engine = Engine(master="local[2]", checkpoint=checkpoint, batch_bytes=BATCH_BYTES)
+    engine.add_stream(directory / "data")
+    for query in QUERIES:
+        engine.add_query(query)
+    sink = open_sink("csv", str(directory / f"{name}.csv"), engine.queries, checkpoint)
+    engine.run(on_batch=lambda batch: sink.write(batch.id, batch.answers))
+    sink.close()
+
+
+def start(directory: Path, name: str) -> subprocess.Popen:
+    command = [sys.executable, __file__, "--life", str(directory), name]
+    return subprocess.Popen(command, start_new_session=True)
+
+
+def kill(process: subprocess.Popen) -> None:
+    """Kills the run and everything it has started, without a warning."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def main(kills: int, events: int, seed: int) -> int:
+    chance = random.Random(seed)
+    directory = Path(tempfile.mkdtemp(prefix="penstock-kills-"))
+    (directory / "data").mkdir()
+    sensors.write_nquads(sensors.readings(events, 20), directory / "data", 4)
+    begun = time.monotonic()
+    assert start(directory, "undisturbed").wait() == 0
+    length = time.monotonic() - begun
+    print(f"undisturbed: {length:.0f} s", flush=True)
+    done = 0
+    while True:
+        life = start(directory, "killed")
+        try:
+            # Sometimes before the first batch, mostly in the middle, sometimes too late.
+            life.wait(None if done == kills else chance.uniform(0.25, 0.8) * length)
+            assert life.returncode == 0
+            if done == kills:
+                break
+            print("it ended before the kill: beginning anew", flush=True)
+            shutil.rmtree(directory / "killed.checkpoint")
+            (directory / "killed.csv").unlink()
+        except subprocess.TimeoutExpired:
+            kill(life)
+            done += 1
+            size = (directory / "killed.csv").stat().st_size if (directory / "killed.csv").exists() else 0
+            print(f"kill {done}: {size:,} bytes of answers", flush=True)
+    expected, found = (
+        Counter((directory / f"{name}.csv").read_text().splitlines()) for name in ("undisturbed", "killed")
+    )
+    same = expected == found
+    print(f"{done} kills, {sum(expected.values()) - 1:,} answers: {'identical' if same else 'DIFFERENT'}")
+    if same:
+        shutil.rmtree(directory)
+    return not same
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--life"]:
+        run(Path(sys.argv[2]), sys.argv[3])
+    else:
+        options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+        options.add_argument("--kills", type=int, default=20)
+        options.add_argument("--events", type=int, default=6_000)
+        options.add_argument("--seed", type=int, default=1)
+        sys.exit(main(**vars(options.parse_args())))
