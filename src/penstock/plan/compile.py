@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import reduce
 
 from penstock.algebra import nodes as a
+from penstock.errors import QueryError
 from penstock.functions import chance
 from penstock.plan import bounds, steps, variables, walk
 from penstock.plan.catalog import Catalog
@@ -334,6 +335,13 @@ class Compiler(PathCompiler):
     def _slice(self, node: a.Slice, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
         step = self.pattern(pattern, below)
+        substituted = [var for var in step.vars if scope.outer is not None and var in scope.outer.vars]
+        if substituted:
+            raise QueryError(
+                f"LIMIT and OFFSET inside EXISTS cannot be evaluated for each ?{substituted[0]} of the"
+                " outer pattern",
+                hint="leave them out (EXISTS needs one solution only), or give the inner variable another name",
+            )
         if is_ordered(step):
             step = with_ties(step, step.vars)
         else:
