@@ -340,7 +340,7 @@ class Compiler(PathCompiler):
             raise QueryError(
                 f"LIMIT and OFFSET inside EXISTS cannot be evaluated for each ?{substituted[0]} of the"
                 " outer pattern",
-                hint="leave them out (EXISTS needs one solution only), or give the inner variable another name",
+                hint="leave them out (EXISTS needs only one solution), or rename the inner variable",
             )
         if is_ordered(step):
             step = with_ties(step, step.vars)
