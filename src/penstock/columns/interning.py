@@ -145,6 +145,28 @@ def places_of(table, ids):
     return places
 
 
+@njit(cache=True)
+def distinct(ids, least):
+    """The distinct ids that are at least `least`, in no order."""
+    size = 64
+    while size < 2 * len(ids):
+        size *= 2
+    seen = np.zeros(size, np.int64)
+    found = np.empty(len(ids), np.int64)
+    count = 0
+    for id_ in ids:
+        if id_ < least:
+            continue
+        slot = id_ & (size - 1)
+        while seen[slot] != 0 and seen[slot] != id_:
+            slot = (slot + 1) & (size - 1)
+        if seen[slot] == 0:
+            seen[slot] = id_
+            found[count] = id_
+            count += 1
+    return found[:count]
+
+
 _NO_SUFFIX = frozen(np.empty(0, np.uint8))
 
 

@@ -86,6 +86,11 @@ class TermChunk:
         return cls(ids, offsets, data)
 
 
+def _distinct_hashed(ids: np.ndarray) -> np.ndarray:
+    """The hashed ids among some ids, each once, in order."""
+    return np.sort(interning.distinct(np.ascontiguousarray(ids, np.int64), HASHED))
+
+
 class TermTable:
     """The texts of the hashed ids that a process knows.
 
@@ -200,8 +205,7 @@ class TermTable:
 
     def subset(self, ids: np.ndarray) -> TermChunk:
         """The texts of those of the ids that are hashed, each once."""
-        ids = np.asarray(ids, np.int64)
-        hashed = np.unique(ids[ids >= HASHED])
+        hashed = _distinct_hashed(ids)
         places = interning.places_of(self._table, hashed)
         if len(places) and places.min() < 0:
             raise KeyError(f"no text for the id {int(hashed[places.argmin()]):#x}")
@@ -215,8 +219,7 @@ class TermTable:
 
     def retain(self, ids: np.ndarray) -> None:
         """Forgets all texts but those of the given ids (ids without a text here are ignored)."""
-        ids = np.asarray(ids, np.int64)
-        hashed = np.unique(ids[ids >= HASHED])
+        hashed = _distinct_hashed(ids)
         places = interning.places_of(self._table, hashed)
         known = places >= 0
         offsets, data = interning.gather(self._texts, places[known])

@@ -296,7 +296,7 @@ class Shard:
             for rows in store.parts.values()
         ]
         used += [frame.ids.reshape(-1) for frames in self._answers.values() for frame in frames]
-        self.terms.retain(np.unique(np.concatenate([np.unique(ids) for ids in used])))
+        self.terms.retain(np.concatenate(used))
         self._kept_terms = self.terms.size
 
 
