@@ -48,7 +48,7 @@ _WAIT = 0.05
 class RunOptions:
     """How a run goes about it; the defaults suit a laptop."""
 
-    batch_bytes: int | None = None  # the most that a batch reads; by default one split per core
+    batch_bytes: int | None = None  # the most that a batch reads; by default some splits per core
     strict: bool = False
     trigger: str | None = None  # the least time between two batches in follow mode, "1 second"
     settings: Mapping[str, str] | None = None  # of Spark, beside our own
@@ -190,7 +190,7 @@ class _Run:
             job.streams,
             str(self.checkpoint.source),
             follow=self.follow,
-            batch_bytes=self.options.batch_bytes or LARGEST_SPLIT * cores,
+            batch_bytes=self.options.batch_bytes or SPLITS_PER_CORE * LARGEST_SPLIT * cores,
             parallelism=cores,
         )
         session.dataSource.register(ElementSource)
