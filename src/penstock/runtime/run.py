@@ -44,6 +44,10 @@ OnProgress = Callable[[RunStatistics], None]
 _WAIT = 0.05
 
 
+SPLITS_PER_CORE = 2
+"""Splits in a batch: a batch costs about half a second whatever is in it, and memory by its size."""
+
+
 @dataclass
 class RunOptions:
     """How a run goes about it; the defaults suit a laptop."""
