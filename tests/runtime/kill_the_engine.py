@@ -75,7 +75,7 @@ def main(kills: int, events: int, seed: int) -> int:
         life = start(directory, "killed")
         try:
             # Sometimes before the first batch, mostly in the middle, sometimes too late.
-            life.wait(None if done == kills else chance.uniform(0.25, 0.8) * length)
+            life.wait(None if done == kills else chance.uniform(0.5, 1.0) * length)
             assert life.returncode == 0
             if done == kills:
                 break

@@ -7,6 +7,7 @@ and go through the scanner; start and end are columns of instants already.
 from __future__ import annotations
 
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
@@ -96,7 +97,7 @@ def _large(text: str) -> pa.Scalar:
     return pa.scalar(text, pa.large_string())
 
 
-class TableDecoder:
+class TableDecoder(ABC):
     """Decodes tables of triples, a batch of rows at a time."""
 
     def __init__(
@@ -258,8 +259,9 @@ class TableDecoder:
             return empty(), 0, 0
         return concat(self.pieces(io.BytesIO(data))), len(data), 0
 
+    @abstractmethod
     def pieces(self, file) -> Iterator[Occurrences]:
-        raise NotImplementedError
+        """The occurrences of a file, piece by piece."""
 
 
 class ParquetDecoder(TableDecoder):

@@ -9,6 +9,7 @@ terms that the expression looks at. So the answer is always the exact one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -215,10 +216,8 @@ class Evaluator:
             start, end = row[-2:] if timed or random else (0, 0)
             seeding = {n: i for n, i in bindings.items() if i and n not in unseeded} if random else {}
             context = self._context(seeding, start, end, place)
-            try:
+            with suppress(ExpressionError):  # which leaves 0
                 results[i] = value(self._lookup(bindings), context)
-            except ExpressionError:
-                pass  # an error is 0, which is what SPARQL makes of it here
         return results[inverse]
 
     def _lookup(self, bindings: dict[str, int]) -> Callable[[str], Term | None]:

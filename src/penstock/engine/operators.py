@@ -7,6 +7,7 @@ and after the step every row that ends before the new watermark has been given.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -75,7 +76,7 @@ class Surroundings:
     evaluator: Evaluator
 
 
-class Operator:
+class Operator(ABC):
     """One step at run time. `stores` is everything it remembers."""
 
     def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
@@ -95,13 +96,14 @@ class Operator:
         self.stores.append(store)
         return store
 
+    @abstractmethod
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        raise NotImplementedError(type(self).__name__)
+        """The new rows, given those of the inputs and where time stands."""
 
-    def read_by(self, readers: Sequence[Step]) -> None:
+    def read_by(self, readers: Sequence[Step]) -> None:  # noqa: B027 — most need not know
         """Told once which steps read the rows, and that nobody else does."""
 
-    def restored(self) -> None:
+    def restored(self) -> None:  # noqa: B027 — most have nothing to do
         """Called after the stores were filled from chunks."""
 
 

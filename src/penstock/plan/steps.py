@@ -37,9 +37,7 @@ class Step:
     @cached_property
     def inputs(self) -> tuple[Step, ...]:
         values = (getattr(self, field.name) for field in fields(self))
-        flat = (
-            part for value in values for part in (value if isinstance(value, tuple) else (value,))
-        )
+        flat = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
         return tuple(part for part in flat if isinstance(part, Step))
 
     @cached_property
@@ -65,6 +63,20 @@ class Step:
                 yield step
 
         return visit(self)
+
+
+class SameColumns(Step):
+    """The base of steps that give the columns of their input."""
+
+    input: Step
+
+    @property
+    def vars(self) -> Vars:
+        return self.input.vars
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
 
 
 def _step(cls):
@@ -98,9 +110,7 @@ class Scan(Step):
 
     @cached_property
     def vars(self) -> Vars:
-        names = (
-            term for term in (self.subject, self.predicate, self.object) if isinstance(term, str)
-        )
+        names = (term for term in (self.subject, self.predicate, self.object) if isinstance(term, str))
         return tuple(dict.fromkeys(names))
 
     @property
@@ -143,19 +153,11 @@ class Rename(Step):
 
 
 @_step
-class Select(Step):
+class Select(SameColumns):
     """Solutions for which the condition holds."""
 
     input: Step
     condition: Expression
-
-    @property
-    def vars(self) -> Vars:
-        return self.input.vars
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.input.certain
 
 
 @_step
@@ -208,19 +210,11 @@ class Merge(Step):
 
 
 @_step
-class Unique(Step):
+class Unique(SameColumns):
     """Each ⟨μ, t, t′⟩ once. `subsume`: a timed one is dropped if μ is also there timeless."""
 
     input: Step
     subsume: bool = False
-
-    @property
-    def vars(self) -> Vars:
-        return self.input.vars
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.input.certain
 
 
 @_step
@@ -289,19 +283,11 @@ class Meet(Step):
 
 
 @_step
-class Closure(Step):
+class Closure(SameColumns):
     """`path+`: the pairs of the input closed under composition with hull."""
 
     input: Step
     within: int | None = None
-
-    @property
-    def vars(self) -> Vars:
-        return self.input.vars
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.input.certain
 
 
 # --- absence: decided when the watermark has passed the required solution's end ----------------
@@ -398,7 +384,7 @@ class Aggregated(Step):
 
 
 @_step
-class Ordered(Step):
+class Ordered(SameColumns):
     """ORDER BY within an instant; without keys, the total order of rows.
 
     `ties` are the columns that decide between equal rows; None: all of the input's.
@@ -411,30 +397,14 @@ class Ordered(Step):
     ties: Vars | None = None
     computed: tuple[tuple[str, Expression], ...] = ()
 
-    @property
-    def vars(self) -> Vars:
-        return self.input.vars
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.input.certain
-
 
 @_step
-class Sliced(Step):
+class Sliced(SameColumns):
     """OFFSET and LIMIT within an instant; its input is `Ordered` below row-by-row steps."""
 
     input: Step
     offset: int
     limit: int | None
-
-    @property
-    def vars(self) -> Vars:
-        return self.input.vars
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.input.certain
 
 
 @_step
