@@ -1,0 +1,75 @@
+"""Columns of numbers are compared in float64, and yet the answer is the exact one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from penstock.algebra.nodes import Call, Var
+from penstock.columns.frame import Frame
+from penstock.columns.terms import TermTable
+from penstock.engine.expressions import FALSE, TRUE, Evaluator
+from penstock.terms import XSD, Literal, NamedNode
+from penstock.timeline import SECOND
+
+
+def decimal(text: str) -> Literal:
+    return Literal(text, datatype=XSD.decimal)
+
+
+def frame_of(table: TermTable, rows: list[dict], start: int = 0, end: int = 0) -> Frame:
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    ids = [[table.add(row[name]) if name in row else 0 for row in rows] for name in names]
+    times = np.full(len(rows), start, np.int64), np.full(len(rows), end, np.int64)
+    return Frame(names, np.array(ids, np.int64).reshape(len(names), len(rows)), *times)
+
+
+def holds(condition: Call, rows: list[dict], **times: int) -> list[bool]:
+    table = TermTable()
+    return Evaluator(table).holds(condition, frame_of(table, rows, **times)).tolist()
+
+
+A, B = Var("a"), Var("b")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "less"),
+    [
+        ("0.3", "0.1", False),  # 0.1 * 3 is 0.3 exactly, though not in float64
+        ("0.29999999999999", "0.1", True),
+        ("0.30000000000001", "0.1", False),
+    ],
+)
+def test_numbers_too_close_to_call_are_compared_exactly(a: str, b: str, less: bool):
+    three_times = Call("*", (B, decimal("3")))
+    rows = [{"a": decimal(a), "b": decimal(b)}]
+    assert holds(Call("<", (A, three_times)), rows) == [less]
+    assert holds(Call("=", (A, three_times)), rows) == [a == "0.3"]
+
+
+def test_an_error_is_neither_true_nor_false():
+    rows = [{"a": decimal("abc"), "b": decimal("1")}, {"b": decimal("1")}]
+    less = Call("<", (A, B))
+    assert holds(less, rows) == [False, False]
+    assert holds(Call("!", (less,)), rows) == [False, False]
+    assert holds(Call("||", (less, Call("BOUND", (B,)))), rows) == [True, True]
+
+
+def test_terms_of_all_kinds_may_meet_in_one_column():
+    rows = [{"a": decimal("2"), "b": Literal("2", datatype=XSD.double)},
+            {"a": NamedNode("http://example.org/x"), "b": NamedNode("http://example.org/x")},
+            {"a": Literal("2"), "b": decimal("2")}]  # fmt: skip
+    assert holds(Call("=", (A, B)), rows) == [True, True, False]
+
+
+def test_durations_compare_with_the_interval():
+    short = Call("<", (Call("GETDURATION"), Literal("PT5S", datatype=XSD.duration)))
+    assert holds(short, [{"a": decimal("1")}], end=5 * SECOND - 1) == [True]
+    assert holds(short, [{"a": decimal("1")}], end=5 * SECOND) == [False]
+
+
+def test_a_column_of_truth_values_leaves_errors_unbound():
+    table = TermTable()
+    frame = frame_of(table, [{"a": decimal("1")}, {"a": decimal("abc")}, {"a": decimal("3")}])
+    column = Evaluator(table).column(Call("<", (A, decimal("2"))), frame)
+    assert column.tolist() == [TRUE, 0, FALSE]
