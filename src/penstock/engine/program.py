@@ -118,7 +118,6 @@ class ProgramShard:
         self.shard = Shard(program.network, outputs, program.graphs, program.now)
         self.restore = self.shard.restore
         self.changes = self.shard.changes
-        self.wake_at = self.shard.wake_at
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
         """Takes in payloads at a watermark; answers as (query index or LATE, Arrow IPC bytes)."""

@@ -193,13 +193,6 @@ class Shard:
         ends += [int(instants[0]) for instants in passing if len(instants)]
         return min(ends, default=FOREVER)
 
-    def wake_at(self) -> int | None:
-        """The earliest watermark at which a step without input would answer something."""
-        due = self._next_due(range(len(self.operators)), self._pending.values())
-        if self._answers:
-            return self.watermark
-        return None if due == FOREVER else due + 1
-
     # --- running the network ---
 
     def _pass(self, clock: Clock) -> None:
