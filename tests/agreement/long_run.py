@@ -63,7 +63,18 @@ def difference(expected, found) -> str:
 
 def main(first: int, count: int) -> int:
     begun, agreed, answered, refused, wrong = time.time(), 0, 0, 0, []
-    for case, expected in cases(range(first, first + count)):
+
+    def report() -> None:
+        seconds = time.time() - begun
+        print(
+            f"{agreed} agreed ({answered} with answers), {refused} refused,"
+            f" {len(wrong)} differ {wrong[:40]}, {seconds:.0f} s",
+            flush=True,
+        )
+
+    for done, (case, expected) in enumerate(cases(range(first, first + count))):
+        if done and done % 500 == 0:
+            report()
         shards, restore = SHARDS[case.seed % len(SHARDS)], case.seed % 2 == 1
         try:
             found = engine_answers(case, shards, restore=restore)
@@ -86,11 +97,7 @@ def main(first: int, count: int) -> int:
                 else:
                     traceback.print_exc()
                 print("-" * 80, flush=True)
-    print(
-        f"{agreed} agreed ({answered} with answers), {refused} refused,"
-        f" {len(wrong)} differ {wrong[:40]},"
-        f" {time.time() - begun:.0f} s"
-    )
+    report()
     return bool(wrong)
 
 
