@@ -79,6 +79,9 @@ def main(kills: int, events: int, seed: int) -> int:
             assert life.returncode == 0
             if done == kills:
                 break
+            # A run that was quicker than its kill is compared, too, before the next one begins.
+            if not same(directory):
+                return 1
             print("it ended before the kill: beginning anew", flush=True)
             shutil.rmtree(directory / "killed.checkpoint")
             (directory / "killed.csv").unlink()
@@ -87,14 +90,20 @@ def main(kills: int, events: int, seed: int) -> int:
             done += 1
             size = (directory / "killed.csv").stat().st_size if (directory / "killed.csv").exists() else 0
             print(f"kill {done}: {size:,} bytes of answers", flush=True)
+    if not same(directory):
+        return 1
+    print(f"{done} kills: every file that was finished is identical to the undisturbed one")
+    shutil.rmtree(directory)
+    return 0
+
+
+def same(directory: Path) -> bool:
+    """Whether the run that was killed has written exactly the rows of the undisturbed one."""
     expected, found = (
         Counter((directory / f"{name}.csv").read_text().splitlines()) for name in ("undisturbed", "killed")
     )
-    same = expected == found
-    print(f"{done} kills, {sum(expected.values()) - 1:,} answers: {'identical' if same else 'DIFFERENT'}")
-    if same:
-        shutil.rmtree(directory)
-    return not same
+    print(f"{sum(expected.values()) - 1:,} answers: {'identical' if expected == found else 'DIFFERENT'}")
+    return expected == found
 
 
 if __name__ == "__main__":
