@@ -87,7 +87,7 @@ def main(first: int, count: int) -> int:
             agreed += 1
             answered += any(expected)
         except QueryError:
-            refused += 1  # a recursion that may not end, or LIMIT inside a correlated EXISTS
+            refused += 1  # a recursion that may not end
         except Exception as problem:  # noqa: BLE001 — every failure is a finding
             wrong.append(case.seed)
             if len(wrong) <= 5:

@@ -40,7 +40,12 @@ def make_case(seed: int, size: int = 22) -> Case:
         rules, derived = random_rules(random)
         # A timeless triple on the later side of SEQ would let recursion stand still in time.
         graphs = [graph for graph in graphs if graph.name is not None]
-    style = Style(graphs=short, derived=derived, depth=random.choice((1, 2, 2)))
+    style = Style(
+        graphs=short,
+        derived=derived,
+        depth=random.choice((1, 2, 2)),
+        exists=random.random() < 0.2,
+    )
     writer = QueryWriter(random, style)
     count = 1 if rules else random.choice((1, 1, 2))
     queries = [writer.query() for _ in range(count)]

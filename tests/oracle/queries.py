@@ -18,6 +18,8 @@ from penstock.algebra import (
     TriplePattern,
     Var,
 )
+from penstock.algebra.printing import to_sexpr
+from penstock.functions.chance import solution_seed, template_blank
 from penstock.terms import XSD, BlankNode, Literal, NamedNode, Term
 
 SUBJECT, PREDICATE, OBJECT = "subject", "predicate", "object"
@@ -93,15 +95,10 @@ def _instance(query: Construct, part, one: Solution) -> Term | None:
     return part
 
 
-_FRESH: dict[tuple, BlankNode] = {}
-
-
 def fresh_blank_node(query: Construct, label: str, one: Solution) -> BlankNode:
     """The blank node that stands for a template's label in ⟨rule, μ, t, t′⟩: always the same."""
-    key = (query, label, one)
-    if key not in _FRESH:
-        _FRESH[key] = BlankNode(f"fresh{len(_FRESH)}")
-    return _FRESH[key]
+    seed = solution_seed(one.mu, one.start, one.end)
+    return template_blank(to_sexpr(query), label, seed)
 
 
 def ask(query: Ask, scope: Scope) -> Answers:

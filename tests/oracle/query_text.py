@@ -52,6 +52,7 @@ class Style:
     derived: dict[str, str] = field(default_factory=dict)  # predicates that rules make: their kind
     limits: bool = True  # LIMIT, SAMPLE, GROUP_CONCAT: defined by us, not by SPARQL
     depth: int = 2
+    exists: bool = False  # mostly EXISTS, and in it what depends on the outer solution
 
 
 def names_in(parts: Iterable[Part]) -> tuple[str, ...]:
@@ -65,6 +66,7 @@ class QueryWriter:
         self.random = random
         self.style = style
         self.fresh = 0
+        self.outer: tuple[str, ...] = ()  # inside EXISTS: the variables around it
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -195,7 +197,11 @@ class QueryWriter:
             "graph": 2 if self.style.graphs else 0,
             "nested": 1,
         }
+        if self.style.exists:
+            kinds |= {"minus": 6, "subselect": 6, "exists": 4} if self.outer else {"exists": 15}
         kind = self.random.choices(list(kinds), list(kinds.values()))[0]
+        if kind in ("filter", "bind"):
+            known = (*known, *self.outer)
         return getattr(self, kind)(depth, known)
 
     def optional(self, depth: int, known: tuple[str, ...]) -> Part:
@@ -210,7 +216,12 @@ class QueryWriter:
         return Part("MINUS " + inside.braced())
 
     def exists(self, depth: int, known: tuple[str, ...]) -> Part:
+        around = self.outer
+        if self.style.exists:
+            self.outer = tuple(dict.fromkeys((*around, *known)))
+            depth = max(depth, self.random.choice((1, 2)))
         inside = self.group(depth - 1, known, known if self.chance(0.6) else ())
+        self.outer = around
         if self.chance(0.25):
             inside = Part(f"{inside.text} {self.filter_on((*inside.names, *known))}")
         negated = "NOT " if self.chance(0.5) else ""
@@ -255,7 +266,10 @@ class QueryWriter:
         )
 
     def subselect(self, depth: int, known: tuple[str, ...]) -> Part:
-        inside = self.group(depth - 1, known, ())
+        inside = self.group(depth - 1, (*known, *self.outer), ())
+        if self.outer and self.chance(0.4):
+            names = inside.names if self.chance(0.5) else names_in((inside, Part("", self.outer)))
+            inside = Part(f"{inside.text} {self.filter_on((*inside.names, *self.outer))}", names)
         text, names = self.selection(inside, sub=True)
         return Part("{ " + text + " }", names)
 

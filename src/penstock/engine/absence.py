@@ -10,7 +10,7 @@ import numpy as np
 
 from penstock.columns.frame import Frame, combine
 from penstock.engine.expressions import FALSE, TRUE
-from penstock.engine.operators import Clock, Matcher, Operator, Surroundings, tags_of
+from penstock.engine.operators import Clock, Matcher, Operator, Surroundings, is_belated, tags_of
 from penstock.engine.store import Store, Until, forever, until_end, until_out_of_reach
 from penstock.plan import steps
 from penstock.plan.steps import Step
@@ -19,19 +19,27 @@ from penstock.plan.steps import Step
 class Waiting:
     """Rows until their instant has passed; timeless ones stand for each instant."""
 
-    def __init__(self, store: Store, depends_on_stream: bool, streams: steps.Streams) -> None:
+    def __init__(
+        self, store: Store, depends_on_stream: bool, streams: steps.Streams, passed: Store | None = None
+    ) -> None:
         self.store = store
         self.streams = streams
         self.depends_on_stream = depends_on_stream
+        self.passed = passed  # where rows may come belated: the instants that they stand for, too
 
     def due(self, frame: Frame, clock: Clock) -> Frame:
         """Adds new rows; takes out those that can be decided now."""
         if not self.depends_on_stream:
             return frame
+        instants = clock.instants(self.streams)
+        found = []
+        if self.passed is not None:
+            found = [at_instants(frame.take(frame.timeless_mask()), self.passed.rows().end)]
+            self.passed.append(Frame((), np.empty((0, len(instants)), np.int64), instants, instants))
         self.store.append(frame)
-        due = self.store.take(lambda rows: rows.end < clock.now)
-        timeless = at_instants(self.store.timeless(), clock.instants(self.streams))
-        return Frame.concat([due, timeless], self.store.vars)
+        found.append(self.store.take(lambda rows: rows.end < clock.now))
+        found.append(at_instants(self.store.timeless(), instants))
+        return Frame.concat(found, self.store.vars)
 
 
 def at_instants(frame: Frame, instants: np.ndarray) -> Frame:
@@ -40,14 +48,22 @@ def at_instants(frame: Frame, instants: np.ndarray) -> Frame:
     return Frame(frame.vars, np.tile(frame.ids, len(instants)), times, times)
 
 
+def waiting(operator: Operator, side: str, rows: Step, depends_on_stream: bool) -> Waiting:
+    """What an operator holds back of an input until it can be decided."""
+    store = operator.store(side, rows.vars, until_end, waits=True)
+    passed = None
+    if depends_on_stream and is_belated(operator.step):
+        passed = operator.store(f"{side}-instants", (), forever)
+    return Waiting(store, depends_on_stream, operator.step.instants, passed)
+
+
 class AbsenceOperator(Operator):
     """A required side that waits, and other sides in which it looks for partners."""
 
     def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         depends = any(other.reads_stream for other in step.inputs[1:])
-        store = self.store("required", step.required.vars, until_end, waits=True)
-        self.waiting = Waiting(store, depends, step.instants)
+        self.waiting = waiting(self, "required", step.required, depends)
 
     def partners(
         self,

@@ -6,11 +6,12 @@ import numpy as np
 
 from penstock.algebra.nodes import Var
 from penstock.columns.frame import Frame
-from penstock.columns.ids import hash_text
 from penstock.engine.operators import Clock, Operator, Seen, Surroundings, is_literal
 from penstock.engine.store import until_end
+from penstock.functions import chance
 from penstock.plan import steps
 from penstock.terms import BlankNode
+from penstock.timeline import is_timeless
 
 
 class ConstructedOperator(Operator):
@@ -46,13 +47,14 @@ class ConstructedOperator(Operator):
 
     def _blank_nodes(self, label: str, frame: Frame) -> np.ndarray:
         """A blank node for each solution, named after ⟨rule, μ, t, t′⟩ so that a replay names it alike."""
-        order = sorted(range(len(frame.vars)), key=lambda i: frame.vars[i])
-        rows = np.vstack([frame.ids[order], frame.start, frame.end]).T
-        prefix = hash_text(f"{self.step.rule}\0{label}".encode())
-        rows = np.ascontiguousarray(np.hstack([np.full((len(rows), 1), prefix), rows]))
-        return np.array(
-            [self.terms.add(BlankNode(f"c{hash_text(row.tobytes()):x}")) for row in rows], np.int64
-        )
+        rows = zip(*frame.ids.tolist(), frame.start.tolist(), frame.end.tolist(), strict=True)
+        result = np.empty(len(frame), np.int64)
+        for i, (*ids, start, end) in enumerate(rows):
+            bindings = [(var, self.terms.term(id_)) for var, id_ in zip(frame.vars, ids, strict=True) if id_]
+            interval = (None, None) if is_timeless(start, end) else (start, end)
+            seed = chance.solution_seed(bindings, *interval)
+            result[i] = self.terms.add(chance.template_blank(self.step.rule, label, seed))
+        return result
 
     def _is_iri(self, ids: np.ndarray) -> np.ndarray:
         distinct, inverse = np.unique(ids, return_inverse=True)

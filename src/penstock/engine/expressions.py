@@ -23,7 +23,7 @@ from penstock.errors import PenstockError
 from penstock.functions.chance import solution_seed
 from penstock.functions.errors import ExpressionError
 from penstock.functions.evaluate import Context, compile_term, compile_truth
-from penstock.plan.steps import is_mark
+from penstock.plan.steps import is_variable, other, own
 from penstock.terms import Literal, Term
 from penstock.timeline import is_timeless, parse_duration, parse_instant
 
@@ -214,7 +214,7 @@ class Evaluator:
         for i, row in enumerate(rows.T.tolist()):
             bindings = dict(zip(seen, row, strict=False))  # the interval may follow
             start, end = row[-2:] if timed or random else (0, 0)
-            seeding = {n: i for n, i in bindings.items() if i and n not in unseeded} if random else {}
+            seeding = _own_bindings(bindings, unseeded) if random else None
             context = self._context(seeding, start, end, place)
             with suppress(ExpressionError):  # which leaves 0
                 results[i] = value(self._lookup(bindings), context)
@@ -227,12 +227,25 @@ class Evaluator:
 
         return lookup
 
-    def _context(self, seeding: dict[str, int], start: int, end: int, place: str) -> Context:
+    def _context(self, seeding: dict[str, int] | None, start: int, end: int, place: str) -> Context:
         begin, finish = (None, None) if is_timeless(start, end) else (start, end)
-        # Marks of EXISTS are columns of ours, not bindings of the solution.
-        named = [(n, self.terms.term(id_)) for n, id_ in seeding.items() if not is_mark(n)]
-        seed = solution_seed(named, begin, finish) if seeding else 0
+        seed = 0
+        if seeding is not None:
+            named = [(name, self.terms.term(id_)) for name, id_ in seeding.items()]
+            seed = solution_seed(named, begin, finish)
         return Context(start=begin, end=finish, now=self.now, seed=seed, place=place)
+
+
+def _own_bindings(bindings: dict[str, int], unseeded: frozenset[str]) -> dict[str, int]:
+    """What a solution binds itself: not the columns of EXISTS, nor what it substitutes."""
+    result = {}
+    for name, id_ in bindings.items():
+        if is_variable(name) and name not in unseeded:
+            copies = [bindings[copy] for copy in (own(name), other(name)) if copy in bindings]
+            id_ = max(copies) if copies else id_
+            if id_:
+                result[name] = id_
+    return result
 
 
 @njit(cache=True)

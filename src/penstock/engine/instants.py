@@ -8,10 +8,9 @@ import numpy as np
 
 from penstock.algebra.nodes import Aggregate
 from penstock.columns.frame import Frame
-from penstock.engine.absence import Waiting
+from penstock.engine.absence import waiting
 from penstock.engine.expressions import FALSE, TRUE
 from penstock.engine.operators import Clock, Operator, Surroundings
-from penstock.engine.store import until_end
 from penstock.functions.aggregates import aggregate
 from penstock.functions.ordering import order_key, total_key
 from penstock.plan import steps
@@ -25,10 +24,8 @@ class InstantOperator(Operator):
 
     def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        [below] = step.inputs
-        self.depends_on_stream = below.reads_stream
-        store = self.store("waiting", below.vars, until_end, waits=True)
-        self.waiting = Waiting(store, below.reads_stream, step.instants)
+        self.depends_on_stream = step.input.reads_stream
+        self.waiting = waiting(self, "waiting", step.input, self.depends_on_stream)
 
     def due(self, frame: Frame, clock: Clock) -> Frame:
         """The rows whose instant has passed, with the computed columns."""
@@ -45,27 +42,32 @@ class InstantOperator(Operator):
 
 
 class AggregatedOperator(InstantOperator):
+    def __init__(self, step: steps.Aggregated, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        if step.groups is not None:
+            self.groups = waiting(self, "groups", step.groups, self.depends_on_stream)
+
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
         step: steps.Aggregated = self.step
         due = self.due(inputs[0], clock)
         groups = list(self._groups(due))
-        if not step.keys:
-            present = {int(due.end[rows[0]]) for rows in groups}
-            empty = np.empty(0, np.int64)
-            missing = [t for t in self.instants(clock).tolist() if t not in present]
-            groups += [empty for _ in missing]
-        else:
-            missing = []
-        result = Frame.empty(step.vars)
-        if not groups:
-            return result
-        count, filled = len(groups), len(groups) - len(missing)
+        missing = Frame.empty(step.keys)
+        if step.groups is not None:
+            present = due.take(np.array([rows[0] for rows in groups], np.int64))
+            missing = _without(self.groups.due(inputs[1], clock).project(step.keys), present)
+        count, filled = len(groups) + len(missing), len(groups)
+        if not count:
+            return Frame.empty(step.vars)
+        groups += [np.empty(0, np.int64)] * len(missing)
         ids = np.zeros((len(step.vars), count), np.int64)
-        start = np.array([due.start[rows].min() for rows in groups[:filled]] + missing, np.int64)
-        end = np.array([due.end[rows].max() for rows in groups[:filled]] + missing, np.int64)
+        start, end = np.empty(count, np.int64), np.empty(count, np.int64)
+        start[:filled] = [due.start[rows].min() for rows in groups[:filled]]
+        end[:filled] = [due.end[rows].max() for rows in groups[:filled]]
+        start[filled:], end[filled:] = missing.start, missing.end
         start[end == TIMELESS_END] = TIMELESS_START
         for i, key in enumerate(step.keys):
             ids[i, :filled] = [due.column(key)[rows[0]] for rows in groups[:filled]]
+            ids[i, filled:] = missing.column(key)
         for i, (_, call, argument) in enumerate(step.aggregates, len(step.keys)):
             ids[i] = [self._value(call, argument, due, rows) for rows in groups]
         return Frame(step.vars, ids, start, end)
@@ -94,13 +96,20 @@ class AggregatedOperator(InstantOperator):
         return 0 if term is None else self.terms.add(term)
 
 
+def _without(frame: Frame, others: Frame) -> Frame:
+    """The rows for whose bindings and instant there is no other row."""
+    taken = {(*row, end) for *row, end in zip(*map(others.column, frame.vars), others.end, strict=True)}
+    rows = zip(*frame.ids, frame.end, strict=True)
+    return frame.take(np.array([row not in taken for row in rows], bool))
+
+
 class OrderedOperator(InstantOperator):
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
         due = self.due(inputs[0], clock)
         if len(due) < 2:
             return due.project(self.step.vars)
         # Last key first, as lexsort wants it: start, all columns by name, the keys, the instant.
-        deciding = self.step.vars if self.step.ties is None else self.step.ties
+        deciding = filter(steps.is_variable, self.step.vars if self.step.ties is None else self.step.ties)
         ties = [self._ranks(due.column(var), total_key) for var in sorted(deciding, reverse=True)]
         keys = []
         for var, descending in reversed(self.step.keys):

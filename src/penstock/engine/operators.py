@@ -423,7 +423,7 @@ class Matcher:
                     continue
                 both = self._divider.bound(part) & self.store.bound(other)
                 keys = tuple(var for var in self.shared if var in both)
-                if sharing and not keys:
+                if sharing and not any(map(steps.is_variable, keys)):
                     continue
                 index = self._index(other, rows, keys, timed=not (part[1] or other[1]))
                 columns = [self.vars.index(var) for var in keys]
@@ -438,58 +438,6 @@ class Matcher:
         return self._indexes[part, keys, timed]
 
 
-class ClosureOperator(Operator):
-    """`path+`: composes new pairs with all there are until nothing new comes."""
-
-    def __init__(self, step: steps.Closure, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
-        store = self.store("pairs", step.vars, until_out_of_reach(step.within))
-        self.seen = Seen(store, at_once=True)
-        # A pair (x, y) is followed by those that begin at y, and preceded by those that end at x.
-        self.after = _Composition(store, "x")
-        self.before = _Composition(store, "y")
-
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        found = []
-        new = self.seen.add(inputs[0]) if len(inputs[0]) else inputs[0]
-        while len(new):
-            found.append(new)
-            longer = [*self.after.of(new, self.step.within), *self.before.of(new, self.step.within)]
-            new = self.seen.add(Frame.concat(longer, self.step.vars)) if longer else Frame.empty(new.vars)
-        return Frame.concat(found, self.step.vars)
-
-
-class _Composition:
-    """Pairs composed with remembered pairs at one end."""
-
-    def __init__(self, store: Store, end: str) -> None:
-        self.store = store
-        self.column = 0 if end == "x" else 1
-        self._indexes: dict[tuple, Index] = {}
-
-    def of(self, frame: Frame, within: int | None) -> Iterator[Frame]:
-        timeless = frame.timeless_mask()
-        for none in (False, True):
-            chosen = frame.take(timeless == none)
-            for (_, other), rows in self.store.parts.items():
-                if len(chosen) and rows.count:
-                    yield from self._compose(chosen, rows, not (none or other), within)
-
-    def _compose(self, frame: Frame, rows: Rows, timed: bool, within: int | None) -> Iterator[Frame]:
-        key = (id(rows), timed)
-        if key not in self._indexes:
-            self._indexes[key] = Index(rows, [self.column], timed=timed)
-        for i, j in probe_pairs(frame, [1 - self.column], self._indexes[key], kernels.ANY, within):
-            mine, other = frame.take(i), rows.frame(frame.vars, j)
-            first, second = (mine, other) if self.column == 0 else (other, mine)
-            yield Frame(
-                frame.vars,
-                np.stack([first.ids[0], second.ids[1]]),
-                np.minimum(mine.start, other.start),
-                np.maximum(mine.end, other.end),
-            )
-
-
 class SlicedOperator(Operator):
     """OFFSET and LIMIT: the rows of an instant arrive together and in order."""
 
@@ -498,6 +446,9 @@ class SlicedOperator(Operator):
         if not len(frame):
             return frame
         _, index = np.unique(frame.end, return_inverse=True)
+        if self.step.tag is not None:
+            tags, tag = np.unique(frame.column(self.step.tag), return_inverse=True)
+            _, index = np.unique(index * len(tags) + tag, return_inverse=True)
         order = np.argsort(index, kind="stable")
         counts = np.bincount(index)
         place = np.empty(len(frame), np.int64)

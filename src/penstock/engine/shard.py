@@ -9,7 +9,7 @@ import numpy as np
 from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermChunk, TermTable
-from penstock.engine import absence, constructing, instants, operators
+from penstock.engine import absence, constructing, instants, operators, paths
 from penstock.engine.exchange import match
 from penstock.engine.expressions import Evaluator
 from penstock.engine.network import Edge, Network, Unit
@@ -30,7 +30,7 @@ OPERATORS: dict[type, type[Operator]] = {
     steps.Tagged: operators.TaggedOperator,
     steps.Domain: operators.DomainOperator,
     steps.Meet: operators.MeetOperator,
-    steps.Closure: operators.ClosureOperator,
+    steps.Closure: paths.ClosureOperator,
     steps.Sliced: operators.SlicedOperator,
     steps.Outer: absence.OuterOperator,
     steps.Without: absence.WithoutOperator,

@@ -1,4 +1,4 @@
-"""Random functions that a restart repeats: RAND, UUID, STRUUID and BNODE.
+"""Random functions that a restart repeats: RAND, UUID, STRUUID, BNODE and the blank nodes of templates.
 
 Each draw is a hash of the solution's seed, the place of the expression in the query and the
 position of the call in the expression (docs/decisions/0001-timed-semantics.md).
@@ -66,3 +66,8 @@ def fresh_blank(*place: object) -> BlankNode:
 def labelled_blank(seed: int, label: str) -> BlankNode:
     """BNODE(label): the same blank node for the same label within one solution."""
     return BlankNode("b" + _digest("label", seed, label).hex())
+
+
+def template_blank(rule: str, label: str, seed: int) -> BlankNode:
+    """The blank node for a label of a CONSTRUCT template and a solution with this seed."""
+    return BlankNode("c" + _digest("template", rule, label, seed).hex())

@@ -12,13 +12,14 @@ from dataclasses import replace
 from functools import reduce
 
 from penstock.algebra import nodes as a
-from penstock.errors import QueryError
+from penstock.algebra.printing import to_sexpr
 from penstock.functions import chance
 from penstock.plan import bounds, steps, variables, walk
 from penstock.plan.catalog import Catalog
-from penstock.plan.paths import PathCompiler, columns_of
+from penstock.plan.paths import PathCompiler
 from penstock.plan.scope import Scope
-from penstock.plan.steps import Step
+from penstock.plan.steps import Step, columns_of
+from penstock.plan.substitution import Substitution, is_independent, remembering
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
 UNIT = steps.Table((), ((),))
@@ -29,7 +30,6 @@ def compile_query(
     query: a.Query,
     catalog: Catalog,
     *,
-    name: str,
     key: str | None = None,
     feeds: bool = True,
     instants: frozenset[int] = frozenset(),
@@ -43,9 +43,9 @@ def compile_query(
     if isinstance(query, a.Ask):
         return steps.Asked(columns_of(compiler.pattern(query.pattern, scope), ()), instants)
     if isinstance(query, a.Describe):
-        return compiler.description(query, scope, name)
+        return compiler.description(query, scope)
     step = compiler.pattern(query.pattern, scope)
-    return steps.Constructed(step, query.template, name, feeds)
+    return steps.Constructed(step, query.template, to_sexpr(query), feeds)
 
 
 class Compiler(PathCompiler):
@@ -59,6 +59,8 @@ class Compiler(PathCompiler):
         return f".{kind}{self._fresh}"
 
     def pattern(self, node: a.Pattern, scope: Scope) -> Step:
+        if scope.outer is not None and is_independent(node, scope.outer.vars):
+            return scope.outer.matching(self.pattern(node, replace(scope, outer=None)))
         if isinstance(node, a.BGP):
             return self.bgp(node, scope)
         return getattr(self, "_" + type(node).__name__.rstrip("_").lower())(node, scope)
@@ -71,7 +73,7 @@ class Compiler(PathCompiler):
             (child, replace(scope, within=within)) for child, within in zip(children, inherited, strict=True)
         ]
 
-    def description(self, query: a.Describe, scope: Scope, name: str) -> Step:
+    def description(self, query: a.Describe, scope: Scope) -> Step:
         """DESCRIBE: each resource's triples that had ended by then, with the solution's interval."""
         described = self.pattern(query.pattern, scope)
         resource, predicate, object_ = (a.Var(self.fresh(kind)) for kind in "rpo")
@@ -84,7 +86,7 @@ class Compiler(PathCompiler):
             required = columns_of(bound, (resource.name,))
             branches.append(steps.Outer(required, triples, "ended", instants=scope.instants, describes=True))
         step = reduce(steps.Merge, branches) if branches else NOTHING
-        return steps.Constructed(step, (triple,), name, feeds=False)
+        return steps.Constructed(step, (triple,), to_sexpr(query), feeds=False)
 
     # --- leaves ---
 
@@ -141,7 +143,10 @@ class Compiler(PathCompiler):
         return self._meet(node, scope, "eq")
 
     def _union(self, node: a.Union_, scope: Scope) -> Step:
-        return steps.Merge(*(self.pattern(child, below) for child, below in self._children(node, scope)))
+        left, right = (self.pattern(child, below) for child, below in self._children(node, scope))
+        if scope.outer is not None:
+            left, right = scope.outer.alike(left, right)
+        return steps.Merge(left, right)
 
     def _graph(self, node: a.Graph, scope: Scope) -> Step:
         if isinstance(node.name, NamedNode):
@@ -155,7 +160,8 @@ class Compiler(PathCompiler):
             branches.append(steps.Meet(table, self.pattern(node.pattern, below), "any", scope.within))
         if not branches:
             return steps.Table((name, *sorted(v.name for v in variables.possible(node.pattern))), ())
-        return reduce(steps.Merge, branches)
+        step = reduce(steps.Merge, branches)
+        return step if scope.outer is None else scope.outer.bind(step, (name,))
 
     # --- absence ---
 
@@ -168,30 +174,38 @@ class Compiler(PathCompiler):
         scope: Scope,
     ) -> Step:
         left, right = self.pattern(*required), self.pattern(*optional)
-        left = self._with_outer(left, right.vars, scope)
-        if condition is None:
-            return steps.Outer(left, right, when, instants=scope.instants)
-        left = self._with_outer_bindings(left, condition, scope, right.certain)
+        columns = (*left.vars, *(var for var in right.vars if var not in left.vars))
+        outer = scope.outer
+        if outer is not None:
+            looked_at = frozenset() if condition is None else variables.of_expression(condition)
+            looked_at -= frozenset(map(a.Var, right.certain))
+            right = remembering(right, (var.name for var in looked_at & outer.vars), steps.other)
+            left = outer.seen(left, looked_at)
+            if outer.tag in right.vars:
+                left = outer.tagged(left)
         marks: list[tuple[str, Step]] = []
-        tags: dict[str, tuple[str, ...]] = {}
-        inner = replace(scope, within=None, outer=steps.Meet(left, right), tags=tags)
+        tags: list[tuple[tuple[str, ...], str]] = []
 
         def sought(exists: a.Exists) -> a.Var:
-            marks.append((self.fresh(steps.MARK[1:]), self.pattern(exists.pattern, inner)))
+            found, tag = self._sought(exists.pattern, steps.Meet(left, right), scope)
+            marks.append((self.fresh(steps.MARK[1:]), found))
+            tags.extend(tag)
             return a.Var(marks[-1][0])
 
-        condition = replace_exists(condition, sought)
-        return steps.Outer(
+        if condition is not None:
+            condition = replace_exists(condition, sought)
+        step = steps.Outer(
             left,
             right,
             when,
             condition,
-            bounds.duration_bound(condition),
+            None if condition is None else bounds.duration_bound(condition),
             tuple(var for var, _ in marks),
             tuple(step for _, step in marks),
             scope.instants,
-            tags=tuple((of, tag) for tag, of in tags.items()),
+            tags=tuple(tags),
         )
+        return step if outer is None else outer.unseen(step, columns)
 
     def _leftjoin(self, node: a.LeftJoin, scope: Scope) -> Step:
         required, optional = self._children(node, scope)
@@ -207,7 +221,8 @@ class Compiler(PathCompiler):
 
     def _minus(self, node: a.Minus, scope: Scope) -> Step:
         required, absent = (self.pattern(*child) for child in self._children(node, scope))
-        required = self._with_outer(required, absent.vars, scope)
+        if scope.outer is not None and scope.outer.tag in absent.vars:
+            required = scope.outer.tagged(required)
         return steps.Without(required, absent, scope.instants)
 
     # --- filters and expressions ---
@@ -216,32 +231,44 @@ class Compiler(PathCompiler):
         [(pattern, below)] = self._children(node, scope)
         step = self.pattern(pattern, below)
         columns = step.vars
+        step = self._seen(step, (node.condition,), scope)
         # Conditions on the interval come last: joins have enforced most of them already.
         for conjunct in sorted(conjuncts(node.condition), key=_depends_on_row):
             prepared, conjunct = self._marked(step, conjunct, scope)
             step = push_filter(prepared, conjunct)
-        return columns_of(step, columns) if scope.outer is None else step
+        return self._unseen(step, columns, scope)
 
     def _extend(self, node: a.Extend, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
         step = self.pattern(pattern, below)
-        columns = (*step.vars, node.var.name)
+        columns = step.vars
+        step = self._seen(step, (node.expression,), scope)
         step, expression = self._marked(step, node.expression, scope)
         unseeded = chance.extended(node.pattern) if _depends_on_row(expression) else frozenset()
         step = steps.Compute(step, node.var.name, expression, unseeded)
-        return columns_of(step, columns) if scope.outer is None else step
+        step = self._unseen(step, (*columns, node.var.name), scope)
+        if scope.outer is not None and node.var.name in scope.outer.names:
+            return scope.outer.bind(step, (node.var.name,))
+        return step
+
+    def _seen(self, step: Step, expressions: Iterable[a.Expression], scope: Scope) -> Step:
+        """Inside EXISTS: the step with the outer bindings that expressions look at."""
+        if scope.outer is None:
+            return step
+        return scope.outer.seen(step, frozenset().union(*map(variables.of_expression, expressions)))
+
+    def _unseen(self, step: Step, columns: tuple[str, ...], scope: Scope) -> Step:
+        """The step with these columns only, and without the bindings that expressions saw."""
+        return columns_of(step, columns) if scope.outer is None else scope.outer.unseen(step, columns)
 
     def _marked(self, step: Step, expression: a.Expression, scope: Scope) -> tuple[Step, a.Expression]:
         """The step with a column for each EXISTS of the expression, which then reads that column."""
-        step = self._with_outer_bindings(step, expression, scope)
 
         def sought(exists: a.Exists) -> a.Var:
             nonlocal step
-            tags: dict[str, tuple[str, ...]] = {}
-            inner = replace(scope, within=None, outer=step, tags=tags)
             var = self.fresh(steps.MARK[1:])
-            found = self.pattern(exists.pattern, inner)
-            for tag, of in tags.items():
+            found, tags = self._sought(exists.pattern, step, scope)
+            for of, tag in tags:
                 step = steps.Tagged(step, of, tag)
             step = steps.Mark(step, found, var, scope.instants)
             return a.Var(var)
@@ -249,42 +276,27 @@ class Compiler(PathCompiler):
         expression = replace_exists(expression, sought)
         return step, expression
 
-    def _with_outer_bindings(
-        self,
-        step: Step,
-        expression: a.Expression,
-        scope: Scope,
-        also_bound: frozenset[str] = frozenset(),
-    ) -> Step:
-        """Inside EXISTS: joins in the outer bindings that an expression needs and the group lacks."""
-        if scope.outer is None:
-            return step
-        mentioned = [var.name for var in variables.of_expression(expression)]
-        return self._with_outer(step, [name for name in mentioned if name not in also_bound], scope)
-
-    def _with_outer(self, step: Step, names: Iterable[str], scope: Scope) -> Step:
-        """Inside EXISTS: the step with the outer bindings of some variables it may leave open."""
-        if scope.outer is None:
-            return step
-        wanted = frozenset(names) - step.certain
-        needed = [var for var in scope.outer.vars if var in wanted]
-        if not needed:
-            return step
-        shared = [var for var in scope.outer.vars if var in step.vars and var not in needed]
-        columns = tuple(shared + needed)
-        if scope.outer.certain.issuperset(columns):
-            return steps.Meet(steps.Domain(scope.outer, columns), step)
-        tag = f".tag({','.join(columns)})"
-        scope.tags[tag] = columns
-        tagged = steps.Tagged(scope.outer, columns, tag)
-        return steps.Meet(steps.Domain(tagged, (*columns, tag)), step)
+    def _sought(
+        self, pattern: a.Pattern, outer: Step, scope: Scope
+    ) -> tuple[Step, tuple[tuple[tuple[str, ...], str], ...]]:
+        """What an EXISTS looks for, and the tag (of which columns) by which outer solutions find it."""
+        free = variables.free(pattern)
+        names = tuple(var for var in outer.vars if a.Var(var) in free)
+        inner = replace(scope, within=None, outer=None)
+        if is_independent(pattern, frozenset(map(a.Var, names))):
+            return self.pattern(pattern, inner), ()
+        substitution = Substitution.of(outer, names, self.fresh(steps.TAG[1:]))
+        found = substitution.tagged(self.pattern(pattern, replace(inner, outer=substitution)))
+        return columns_of(found, (substitution.tag,)), ((names, substitution.tag),)
 
     # --- solution modifiers ---
 
     def _project(self, node: a.Project, scope: Scope) -> Step:
-        # What a sub-query does not project is another variable, so EXISTS substitutes nothing in it.
-        [(pattern, below)] = self._children(node, replace(scope, outer=None))
-        return columns_of(self.pattern(pattern, below), tuple(var.name for var in node.vars))
+        # What a sub-query does not project is another variable, so EXISTS substitutes nothing for it.
+        outer = None if scope.outer is None else scope.outer.only(node.vars)
+        [(pattern, below)] = self._children(node, replace(scope, outer=outer))
+        step = self.pattern(pattern, below)
+        return self._unseen(step, tuple(var.name for var in node.vars), scope)
 
     def _distinct(self, node: a.Distinct | a.Reduced, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
@@ -294,7 +306,7 @@ class Compiler(PathCompiler):
 
     def _group(self, node: a.Group, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
-        step = self.pattern(pattern, below)
+        step = self._seen(self.pattern(pattern, below), walk.expressions(node), scope)
         computed: list[tuple[str, a.Expression]] = []
 
         def column(name: str, expression: a.Expression) -> str:
@@ -315,12 +327,22 @@ class Compiler(PathCompiler):
                 argument = column(self.fresh("arg"), aggregate.argument)
             aggregates.append((var.name, aggregate, argument))
         keys = tuple(var.name for var, _ in node.keys)
-        return steps.Aggregated(step, keys, tuple(aggregates), scope.instants, tuple(computed))
+        groups = None if keys else UNIT
+        outer = scope.outer if scope.outer is not None and scope.outer.tag in step.vars else None
+        if outer is not None:
+            groups = None if keys else outer.bindings()
+            keys = (*keys, outer.tag)
+        step = steps.Aggregated(step, keys, tuple(aggregates), scope.instants, tuple(computed), groups)
+        named = {name for name, _ in computed} & set(keys)
+        if scope.outer is None or not named & set(scope.outer.names):
+            return step
+        return scope.outer.bind(step, named)
 
     def _orderby(self, node: a.OrderBy, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
         step = self.pattern(pattern, below)
         columns = step.vars
+        step = self._seen(step, walk.expressions(node), scope)
         keys, computed = [], []
         for expression, descending in node.keys:
             if isinstance(expression, a.Var):
@@ -330,23 +352,17 @@ class Compiler(PathCompiler):
                 computed.append((self.fresh("order"), expression))
                 keys.append((computed[-1][0], descending))
         ordered = steps.Ordered(step, tuple(keys), scope.instants, columns, tuple(computed))
-        return columns_of(ordered, columns)
+        return self._unseen(ordered, columns, scope)
 
     def _slice(self, node: a.Slice, scope: Scope) -> Step:
         [(pattern, below)] = self._children(node, scope)
         step = self.pattern(pattern, below)
-        substituted = [var for var in step.vars if scope.outer is not None and var in scope.outer.vars]
-        if substituted:
-            raise QueryError(
-                f"LIMIT and OFFSET inside EXISTS cannot be evaluated for each ?{substituted[0]} of the"
-                " outer pattern",
-                hint="leave them out (EXISTS needs only one solution), or rename the inner variable",
-            )
         if is_ordered(step):
             step = with_ties(step, step.vars)
         else:
             step = steps.Ordered(step, (), scope.instants)
-        return steps.Sliced(step, node.offset, node.limit)
+        tag = scope.outer.tag if scope.outer is not None and scope.outer.tag in step.vars else None
+        return steps.Sliced(step, node.offset, node.limit, tag)
 
 
 # --- helpers of the rewrites -------------------------------------------------------------------

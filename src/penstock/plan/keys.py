@@ -135,7 +135,9 @@ def _query_obstacle(
     return None
 
 
-def _obstacle(pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templates) -> str | None:
+def _obstacle(
+    pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templates, *, in_exists: bool = False
+) -> str | None:
     """Why solutions of a pattern with different values of the variable meet; None if never."""
     if not reads_stream(pattern, dataset):
         return None
@@ -150,19 +152,20 @@ def _obstacle(pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templ
         if any(leaf_key_position(step, key) is None for step in steps(pattern)):
             return _misses(pattern, key)
         return None
-    obstacle = _own_obstacle(pattern, key, dataset, derived)
+    obstacle = _own_obstacle(pattern, key, dataset, derived, in_exists)
     if obstacle is not None:
         return obstacle
     for seen in inside(pattern, dataset):
-        for part in children(pattern) + exists_patterns(pattern):
-            obstacle = _obstacle(part, key, seen, derived)
-            if obstacle is not None:
-                return obstacle
+        for parts, below in ((children(pattern), in_exists), (exists_patterns(pattern), True)):
+            for part in parts:
+                obstacle = _obstacle(part, key, seen, derived, in_exists=below)
+                if obstacle is not None:
+                    return obstacle
     return None
 
 
 def _own_obstacle(
-    pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templates
+    pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templates, in_exists: bool
 ) -> str | None:
     """Why the operator itself lets solutions with different values of the variable meet."""
     if isinstance(pattern, Slice):
@@ -178,7 +181,7 @@ def _own_obstacle(
         return f"a SELECT inside the query, or one with DISTINCT, does not keep {key}"
     if isinstance(pattern, Extend) and pattern.var == key:
         return f"{key} gets its value from an expression, not from the stream"
-    if expands_timeless(pattern, dataset, derived):
+    if expands_timeless(pattern, dataset, derived, in_exists=in_exists):
         below = required_and_other(pattern)[0] if isinstance(pattern, ABSENCE) else pattern.pattern
         if key not in certain(below):
             return f"static solutions without {key} are compared with those of every {key}"

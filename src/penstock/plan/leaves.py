@@ -53,6 +53,7 @@ def leaves(
     *,
     absent: bool = False,
     later: bool = False,
+    in_exists: bool = False,
 ) -> Iterator[Leaf]:
     """All leaves of a pattern, those in EXISTS included, from left to right.
 
@@ -70,22 +71,23 @@ def leaves(
     if isinstance(pattern, ABSENCE):
         optional = 0 if isinstance(pattern, SeqRightJoin) else 1
     for place, child in enumerate(children(pattern)):
-        moves_on = later or (place == 0 and _moves_on(pattern, dataset, derived))
+        moves_on = later or (place == 0 and _moves_on(pattern, dataset, derived, in_exists))
         yield from leaves(
             child,
             inside,
             derived,
             absent=absent or place == optional or isinstance(pattern, PER_INSTANT),
             later=moves_on,
+            in_exists=in_exists,
         )
     for inner in exists_patterns(pattern):
-        yield from leaves(inner, inside, derived, absent=True, later=later)
+        yield from leaves(inner, inside, derived, absent=True, later=later, in_exists=True)
 
 
-def _moves_on(pattern: Pattern, dataset: ActiveDataset, derived: Templates) -> bool:
+def _moves_on(pattern: Pattern, dataset: ActiveDataset, derived: Templates, in_exists: bool) -> bool:
     """Whether the left side of an operator always ends before the operator's solution does."""
     if isinstance(pattern, SeqJoin):
-        return not can_be_timeless(pattern.right, dataset, derived)
+        return not can_be_timeless(pattern.right, dataset, derived, in_exists=in_exists)
     if isinstance(pattern, SeqRightJoin):
         # A timeless right side stands for an interval at each instant if the left one is timed.
         return reads_stream(pattern.left, dataset)

@@ -83,7 +83,6 @@ def make_plan(
         step = compile_query(
             each.query,
             catalog,
-            name=name,
             key=key.variable.name if isinstance(key, Key) else None,
             feeds=feeds,
             instants=instants[i],

@@ -89,23 +89,30 @@ def depends_on_absence(pattern: Pattern, dataset: ActiveDataset | None = None) -
     )
 
 
-def can_be_timeless(pattern: Pattern, dataset: ActiveDataset, derived: Templates = ()) -> bool:
-    """Whether a pattern may have a solution without an interval."""
+def can_be_timeless(
+    pattern: Pattern, dataset: ActiveDataset, derived: Templates = (), *, in_exists: bool = False
+) -> bool:
+    """Whether a pattern may have a solution without an interval.
+
+    `in_exists`: terms may be substituted for its variables, also for the ends of a path.
+    """
     if isinstance(pattern, BGP):
         return all(_matches_timeless(triple, dataset, derived) for triple in pattern.triples)
     if isinstance(pattern, PathPattern):
         fixed_end = not (isinstance(pattern.subject, Var) and isinstance(pattern.object, Var))
-        if fixed_end and may_have_no_length(pattern.path):
+        if (fixed_end or in_exists) and may_have_no_length(pattern.path):
             return True
         return _matches_timeless(pattern, dataset, derived)
     if isinstance(pattern, Values):
         return bool(pattern.rows)
     if isinstance(pattern, (Join, SeqJoin, EqJoin)):
-        return all(can_be_timeless(side, dataset, derived) for side in children(pattern))
+        return all(
+            can_be_timeless(side, dataset, derived, in_exists=in_exists) for side in children(pattern)
+        )
     if isinstance(pattern, ABSENCE):
         required, _ = required_and_other(pattern)
         return not _absence_in_stream(pattern, dataset) and can_be_timeless(
-            required, dataset, derived
+            required, dataset, derived, in_exists=in_exists
         )
     if isinstance(pattern, (Filter, Extend)) and _absence_in_stream(pattern, dataset):
         return False
@@ -114,7 +121,7 @@ def can_be_timeless(pattern: Pattern, dataset: ActiveDataset, derived: Templates
     if isinstance(pattern, Group):
         return True
     return any(
-        can_be_timeless(child, seen, derived)
+        can_be_timeless(child, seen, derived, in_exists=in_exists)
         for seen in inside(pattern, dataset)
         for child in children(pattern)
     )
@@ -135,17 +142,23 @@ def _absence_in_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
     return any(reads_stream(other, dataset) for other in absence_depends_on(pattern))
 
 
-def expands_timeless(pattern: Pattern, dataset: ActiveDataset, derived: Templates = ()) -> bool:
+def expands_timeless(
+    pattern: Pattern, dataset: ActiveDataset, derived: Templates = (), *, in_exists: bool = False
+) -> bool:
     """Whether timeless solutions below this very node stand for one at each instant."""
     if isinstance(pattern, PER_INSTANT):
-        return reads_stream(pattern, dataset) and can_be_timeless(pattern.pattern, dataset, derived)
+        return reads_stream(pattern, dataset) and can_be_timeless(
+            pattern.pattern, dataset, derived, in_exists=in_exists
+        )
     if not _absence_in_stream(pattern, dataset):
         return False
     below = required_and_other(pattern)[0] if isinstance(pattern, ABSENCE) else pattern.pattern
-    return can_be_timeless(below, dataset, derived)
+    return can_be_timeless(below, dataset, derived, in_exists=in_exists)
 
 
-def needs_instants(pattern: Pattern, dataset: ActiveDataset, derived: Templates = ()) -> bool:
+def needs_instants(
+    pattern: Pattern, dataset: ActiveDataset, derived: Templates = (), *, in_exists: bool = False
+) -> bool:
     """Whether some operator must answer at instants at which nothing else matched.
 
     That is an implicit group over a stream (it has a row at each instant, also an empty one),
@@ -154,11 +167,13 @@ def needs_instants(pattern: Pattern, dataset: ActiveDataset, derived: Templates 
     """
     if isinstance(pattern, Group) and not pattern.keys and reads_stream(pattern, dataset):
         return True
-    if expands_timeless(pattern, dataset, derived):
+    if expands_timeless(pattern, dataset, derived, in_exists=in_exists):
         return True
-    parts = children(pattern) + exists_patterns(pattern)
     return any(
-        needs_instants(part, seen, derived) for seen in inside(pattern, dataset) for part in parts
+        needs_instants(part, seen, derived, in_exists=below)
+        for seen in inside(pattern, dataset)
+        for parts, below in ((children(pattern), in_exists), (exists_patterns(pattern), True))
+        for part in parts
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from penstock.plan.catalog import ActiveDataset, ActiveGraph
-from penstock.plan.steps import Step
+from penstock.plan.substitution import Substitution
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,7 @@ class Scope:
     instants: frozenset[int] = frozenset()  # the streams whose elements' ends are instants
     key: str | None = None  # the partition key's variable
     within: int | None = None
-    outer: Step | None = None  # inside EXISTS: the solutions whose bindings are substituted
-    tags: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
-    """Inside EXISTS: the tags (by name, of which columns) by which it is tied to the outer side."""
+    outer: Substitution | None = None  # inside EXISTS, where its pattern is not independent
 
     @property
     def graph(self) -> ActiveGraph:

@@ -20,12 +20,22 @@ Streams = frozenset[int]
 """The streams whose elements' ends are the instants of a query."""
 
 
-MARK = ".exists"
+MARK, TAG, OWN, OTHER = ".exists", ".tag", ".own ", ".other "
 
 
-def is_mark(column: str) -> bool:
-    """Whether a column says what an EXISTS found, rather than binding a variable."""
-    return column.startswith(MARK)
+def is_variable(column: str) -> bool:
+    """Whether a column binds a variable, rather than saying what EXISTS found or substituted."""
+    return not column.startswith((MARK, TAG, OWN, OTHER))
+
+
+def own(name: str) -> str:
+    """The column with what a solution binds itself, where an outer binding of EXISTS is substituted."""
+    return OWN + name
+
+
+def other(name: str) -> str:
+    """The same of the other side of an optional join."""
+    return OTHER + name
 
 
 class Step:
@@ -176,9 +186,9 @@ class Compute(Step):
     def vars(self) -> Vars:
         return _joined(self.input.vars, (self.var,))
 
-    @property
+    @cached_property
     def certain(self) -> frozenset[str]:
-        return self.input.certain
+        return self.input.certain - {self.var}
 
 
 @_step
@@ -221,8 +231,8 @@ class Unique(SameColumns):
 class Tagged(Step):
     """Adds a column that is the same for the same bindings of some columns, unbound ones included.
 
-    Compatible is not enough where EXISTS substitutes: what was found with a variable unbound
-    says nothing about solutions that bind it.
+    It stands for an outer solution where EXISTS substitutes. Compatible is not enough there: what
+    was found with a variable unbound says nothing about solutions that bind it.
     """
 
     input: Step
@@ -284,7 +294,10 @@ class Meet(Step):
 
 @_step
 class Closure(SameColumns):
-    """`path+`: the pairs of the input closed under composition with hull."""
+    """`path+`: the pairs of the input (its first columns) closed under composition with hull.
+
+    A third column is the tag of an outer solution of EXISTS; pairs of one tag compose.
+    """
 
     input: Step
     within: int | None = None
@@ -365,7 +378,8 @@ class Mark(Step):
 class Aggregated(Step):
     """GROUP BY and its aggregates over columns of the input, or `computed` ones.
 
-    `computed` expressions are evaluated when timeless rows have got their instant.
+    `computed` expressions are evaluated when timeless rows have got their instant. Each row of
+    `groups` is a group at every instant, even without members: the implicit group.
     """
 
     input: Step
@@ -373,6 +387,7 @@ class Aggregated(Step):
     aggregates: tuple[tuple[str, Aggregate, str | None], ...]  # result, aggregate, argument column
     instants: Streams = frozenset()
     computed: tuple[tuple[str, Expression], ...] = ()
+    groups: Step | None = None
 
     @cached_property
     def vars(self) -> Vars:
@@ -400,11 +415,15 @@ class Ordered(SameColumns):
 
 @_step
 class Sliced(SameColumns):
-    """OFFSET and LIMIT within an instant; its input is `Ordered` below row-by-row steps."""
+    """OFFSET and LIMIT within an instant; its input is `Ordered` below row-by-row steps.
+
+    `tag`: the column by which they apply to each outer solution of an EXISTS apart.
+    """
 
     input: Step
     offset: int
     limit: int | None
+    tag: str | None = None
 
 
 @_step
@@ -423,7 +442,7 @@ class Asked(Step):
 
 @_step
 class Constructed(Step):
-    """The template's triples for each solution; `rule` names blank nodes apart.
+    """The template's triples for each solution; `rule` (the query's text) names its blank nodes.
 
     `feeds`: they enter the streams that default graphs read.
     """
@@ -435,6 +454,11 @@ class Constructed(Step):
 
     vars = ("subject", "predicate", "object")
     certain = frozenset(vars)
+
+
+def columns_of(step: Step, vars: Vars) -> Step:
+    """The step with exactly these columns."""
+    return step if step.vars == vars else Columns(step, vars)
 
 
 FINAL = (Outer, Without, Mark, Aggregated, Ordered, Asked)

@@ -155,6 +155,8 @@ def free(pattern: Pattern) -> Vars:
         found |= of_terms((pattern.name,))
     elif isinstance(pattern, Extend):
         found |= {pattern.var}
+    elif isinstance(pattern, Group):
+        found |= {var for var, _ in pattern.keys}
     return found
 
 

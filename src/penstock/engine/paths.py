@@ -1,0 +1,66 @@
+"""Property paths: the pairs that a path connects, closed under composition with hull."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from penstock.columns.frame import Frame
+from penstock.engine import kernels
+from penstock.engine.operators import Clock, Operator, Seen, Surroundings
+from penstock.engine.store import Index, Rows, Store, probe_pairs, until_out_of_reach
+from penstock.plan import steps
+
+
+class ClosureOperator(Operator):
+    """`path+`: composes new pairs with all there are (of the same tag) until nothing new comes."""
+
+    def __init__(self, step: steps.Closure, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        store = self.store("pairs", step.vars, until_out_of_reach(step.within))
+        self.seen = Seen(store, at_once=True)
+        # A pair (x, y) is followed by those that begin at y, and preceded by those that end at x.
+        self.after = _Composition(store, "x")
+        self.before = _Composition(store, "y")
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+        found = []
+        new = self.seen.add(inputs[0]) if len(inputs[0]) else inputs[0]
+        while len(new):
+            found.append(new)
+            longer = [*self.after.of(new, self.step.within), *self.before.of(new, self.step.within)]
+            new = self.seen.add(Frame.concat(longer, self.step.vars)) if longer else Frame.empty(new.vars)
+        return Frame.concat(found, self.step.vars)
+
+
+class _Composition:
+    """Pairs composed with remembered pairs at one end."""
+
+    def __init__(self, store: Store, end: str) -> None:
+        self.store = store
+        self.column = 0 if end == "x" else 1
+        self._indexes: dict[tuple, Index] = {}
+
+    def of(self, frame: Frame, within: int | None) -> Iterator[Frame]:
+        timeless = frame.timeless_mask()
+        for none in (False, True):
+            chosen = frame.take(timeless == none)
+            for (_, other), rows in self.store.parts.items():
+                if len(chosen) and rows.count:
+                    yield from self._compose(chosen, rows, not (none or other), within)
+
+    def _compose(self, frame: Frame, rows: Rows, timed: bool, within: int | None) -> Iterator[Frame]:
+        tags = range(2, len(frame.vars))
+        key = (id(rows), timed)
+        if key not in self._indexes:
+            self._indexes[key] = Index(rows, [self.column, *tags], timed=timed)
+        for i, j in probe_pairs(frame, [1 - self.column, *tags], self._indexes[key], kernels.ANY, within):
+            mine, other = frame.take(i), rows.frame(frame.vars, j)
+            first, second = (mine, other) if self.column == 0 else (other, mine)
+            yield Frame(
+                frame.vars,
+                np.vstack([first.ids[0], second.ids[1:]]),
+                np.minimum(mine.start, other.start),
+                np.maximum(mine.end, other.end),
+            )
