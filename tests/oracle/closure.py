@@ -17,6 +17,7 @@ from oracle.queries import evaluate_query, occurrences_of
 from oracle.reading import chosen, default_graph, exists_in, reads_a_stream, streams_read
 from penstock.algebra import (
     BGP,
+    Alternative,
     Construct,
     EqJoin,
     EqLeftJoin,
@@ -25,6 +26,7 @@ from penstock.algebra import (
     Filter,
     Graph,
     Group,
+    Inverse,
     Join,
     LeftJoin,
     Minus,
@@ -34,6 +36,7 @@ from penstock.algebra import (
     Pattern,
     SeqJoin,
     SeqRightJoin,
+    Sequence,
     Slice,
     TriplePattern,
     Union_,
@@ -226,7 +229,7 @@ def _uses(node, use: Use, dataset: TimedDataset | None) -> Iterator[tuple[Triple
     if isinstance(node, BGP):
         yield from ((triple, use) for triple in node.triples)
     elif isinstance(node, PathPattern):
-        yield from ((triple, use) for triple in _path_triples(node.path))
+        yield from ((triple, use) for triple in _path_triples(node.path, *_are_terms(node)))
     elif isinstance(node, (Join, EqJoin, Union_)):
         yield from _uses(node.left, use, dataset)
         yield from _uses(node.right, use, dataset)
@@ -268,15 +271,27 @@ def _expression_uses(expression, use: Use, dataset: TimedDataset | None):
         yield from _uses(found.pattern, use, dataset)
 
 
-def _path_triples(path) -> list[TriplePattern]:
+def _are_terms(node: PathPattern) -> tuple[bool, bool]:
+    return not isinstance(node.subject, Var), not isinstance(node.object, Var)
+
+
+def _path_triples(path, from_term: bool = False, to_term: bool = False) -> list[TriplePattern]:
     """A triple pattern for each predicate that the path may step over."""
     anything = TriplePattern(Var("s"), Var("p"), Var("o"))
     if isinstance(path, NamedNode):
         return [TriplePattern(Var("s"), path, Var("o"))]
-    if isinstance(path, (NegatedSet, ZeroOrMore, ZeroOrOne)):
-        return [anything]  # a zero-length path may begin at any triple
-    inner = (path.left, path.right) if hasattr(path, "left") else (path.path,)
-    return [triple for each in inner for triple in _path_triples(each)]
+    if isinstance(path, NegatedSet):
+        return [anything]
+    if isinstance(path, Inverse):
+        return _path_triples(path.path, to_term, from_term)
+    if isinstance(path, Sequence):
+        return _path_triples(path.left, from_term) + _path_triples(path.right, False, to_term)
+    if isinstance(path, Alternative):
+        return [t for side in (path.left, path.right) for t in _path_triples(side, from_term, to_term)]
+    inner = _path_triples(path.path)
+    if isinstance(path, (ZeroOrMore, ZeroOrOne)) and not (from_term or to_term):
+        return [anything, *inner]  # between variables, a path without length begins at any triple
+    return inner
 
 
 def _may_match(made: TriplePattern, wanted: TriplePattern) -> bool:
