@@ -7,7 +7,7 @@ their variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 
@@ -19,7 +19,7 @@ from penstock.plan.catalog import Catalog
 from penstock.plan.paths import PathCompiler
 from penstock.plan.scope import Scope
 from penstock.plan.steps import Step, columns_of
-from penstock.plan.substitution import Substitution, is_independent, remembering
+from penstock.plan.substitution import Substitution, is_independent, of_step, remembering
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
 UNIT = steps.Table((), ((),))
@@ -178,9 +178,9 @@ class Compiler(PathCompiler):
         outer = scope.outer
         if outer is not None:
             looked_at = frozenset() if condition is None else variables.of_expression(condition)
-            looked_at -= frozenset(map(a.Var, right.certain))
+            looked_at -= frozenset(map(a.Var, left.certain | right.certain))
             right = remembering(right, (var.name for var in looked_at & outer.vars), steps.other)
-            left = outer.seen(left, looked_at)
+            left = outer.seen(left, looked_at, seeded=True)
             if outer.tag in right.vars:
                 left = outer.tagged(left)
         marks: list[tuple[str, Step]] = []
@@ -228,10 +228,7 @@ class Compiler(PathCompiler):
     # --- filters and expressions ---
 
     def _filter(self, node: a.Filter, scope: Scope) -> Step:
-        [(pattern, below)] = self._children(node, scope)
-        step = self.pattern(pattern, below)
-        columns = step.vars
-        step = self._seen(step, (node.condition,), scope)
+        step, columns = self._seen_below(node, scope)
         # Conditions on the interval come last: joins have enforced most of them already.
         for conjunct in sorted(conjuncts(node.condition), key=_depends_on_row):
             prepared, conjunct = self._marked(step, conjunct, scope)
@@ -239,10 +236,7 @@ class Compiler(PathCompiler):
         return self._unseen(step, columns, scope)
 
     def _extend(self, node: a.Extend, scope: Scope) -> Step:
-        [(pattern, below)] = self._children(node, scope)
-        step = self.pattern(pattern, below)
-        columns = step.vars
-        step = self._seen(step, (node.expression,), scope)
+        step, columns = self._seen_below(node, scope)
         step, expression = self._marked(step, node.expression, scope)
         unseeded = chance.extended(node.pattern) if _depends_on_row(expression) else frozenset()
         step = steps.Compute(step, node.var.name, expression, unseeded)
@@ -251,11 +245,25 @@ class Compiler(PathCompiler):
             return scope.outer.bind(step, (node.var.name,))
         return step
 
-    def _seen(self, step: Step, expressions: Iterable[a.Expression], scope: Scope) -> Step:
-        """Inside EXISTS: the step with the outer bindings that expressions look at."""
-        if scope.outer is None:
-            return step
-        return scope.outer.seen(step, frozenset().union(*map(variables.of_expression, expressions)))
+    def _seen_below(self, node: a.Pattern, scope: Scope) -> tuple[Step, tuple[str, ...]]:
+        """The pattern below a node as the node's expressions see it, and its own columns.
+
+        Inside EXISTS they see outer bindings that the pattern may not have.
+        """
+        [(pattern, below)] = self._children(node, scope)
+        outer = scope.outer
+        if outer is None:
+            step = self.pattern(pattern, below)
+            return step, step.vars
+        expressions = walk.expressions(node)
+        looked_at = frozenset().union(*map(variables.of_expression, expressions))
+        seeded = any(map(_depends_on_row, expressions))
+        if is_independent(pattern, outer.vars):
+            step = self.pattern(pattern, replace(below, outer=None))
+            return outer.seen(step, of_step(step) | looked_at, seeded=seeded), step.vars
+        step = self.pattern(pattern, below)
+        looked_at -= frozenset(map(a.Var, step.certain))
+        return outer.seen(step, looked_at, seeded=seeded), step.vars
 
     def _unseen(self, step: Step, columns: tuple[str, ...], scope: Scope) -> Step:
         """The step with these columns only, and without the bindings that expressions saw."""
@@ -305,8 +313,7 @@ class Compiler(PathCompiler):
     _reduced = _distinct
 
     def _group(self, node: a.Group, scope: Scope) -> Step:
-        [(pattern, below)] = self._children(node, scope)
-        step = self._seen(self.pattern(pattern, below), walk.expressions(node), scope)
+        step, _ = self._seen_below(node, scope)
         computed: list[tuple[str, a.Expression]] = []
 
         def column(name: str, expression: a.Expression) -> str:
@@ -339,10 +346,7 @@ class Compiler(PathCompiler):
         return scope.outer.bind(step, named)
 
     def _orderby(self, node: a.OrderBy, scope: Scope) -> Step:
-        [(pattern, below)] = self._children(node, scope)
-        step = self.pattern(pattern, below)
-        columns = step.vars
-        step = self._seen(step, walk.expressions(node), scope)
+        step, columns = self._seen_below(node, scope)
         keys, computed = [], []
         for expression, descending in node.keys:
             if isinstance(expression, a.Var):

@@ -458,6 +458,8 @@ class Constructed(Step):
 
 def columns_of(step: Step, vars: Vars) -> Step:
     """The step with exactly these columns."""
+    if isinstance(step, Columns) and set(vars) <= set(step.vars):
+        step = step.input
     return step if step.vars == vars else Columns(step, vars)
 
 

@@ -111,15 +111,18 @@ class Substitution:
 
     def matching(self, step: Step) -> Step:
         """The solutions of an independent pattern that are compatible with μ, for each μ."""
-        shared = [name for name in self.names if name in step.vars]
-        if not shared:
-            return step
-        return self.unseen(self.bind(remembering(step, shared), shared), step.vars)
+        return self.unseen(self.seen(step, of_step(step)), step.vars)
 
-    def seen(self, step: Step, looked_at: Vars) -> Step:
-        """The step with the outer bindings that an expression sees of some variables."""
-        names = [name for name in self.names if a.Var(name) in looked_at and name not in step.certain]
-        return self.bind(remembering(step, names), names) if names else step
+    def seen(self, step: Step, looked_at: Vars, *, seeded: bool = False) -> Step:
+        """The step with the outer bindings of some variables, as expressions see them.
+
+        What the solutions bind themselves is remembered: where it may differ, and if an
+        expression is `seeded` by it, for all of them.
+        """
+        names = [name for name in self.names if a.Var(name) in looked_at]
+        if not names:
+            return step
+        return self.bind(remembering(step, names if seeded else set(names) & set(step.vars)), names)
 
     def unseen(self, step: Step, columns: tuple[str, ...]) -> Step:
         """The solutions as they were before `seen`: these columns, and the tag."""
@@ -138,3 +141,8 @@ def remembering(step: Step, names: Iterable[str], copy=steps.own) -> Step:
         if name not in step.certain:
             step = steps.Compute(step, copy(name), a.Var(name))
     return step
+
+
+def of_step(step: Step) -> Vars:
+    """The variables among a step's columns."""
+    return frozenset(map(a.Var, step.vars))
