@@ -118,9 +118,7 @@ def settle_blocks(
     n = len(kind)
     keep, instants = np.zeros(n, np.bool_), np.empty(n, np.int64)
     faults, bare = np.zeros(n, np.int8), np.zeros(n, np.bool_)
-    n_instants, elements, open_ = _settle(
-        kind, graph, start, end, open_ended, keep, instants, faults, bare
-    )
+    n_instants, elements, open_ = _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare)
     return Blocks(keep, bare, instants[:n_instants], elements, faults, open_)
 
 

@@ -101,10 +101,10 @@ class Shard:
         self._pending = {int(stream): frame.end.copy() for stream, frame in clock}
         self._answers.clear()
         for key in sorted(found):
-            name, number = key.split("/")
+            name, chunk = key.split("/")
             [(_, frame)], terms, _ = wire.unpack(found[key])
             self.terms.add_chunk(terms)
-            stores[name].restore(int(number), frame, self.watermark)
+            stores[name].restore(chunk, frame, self.watermark)
         for operator in self.operators:
             operator.restored()
 
@@ -254,10 +254,10 @@ class Shard:
         for operator in self.operators:
             for store in operator.stores:
                 new, gone = store.changes(self.watermark)
-                for number, frame in new:
+                for key, frame in new:
                     data = wire.pack([("", frame)], self.terms.subset(frame.ids.reshape(-1)))
-                    puts.append((f"{store.name}/{number:09d}", data))
-                deletes += [f"{store.name}/{number:09d}" for number in gone]
+                    puts.append((f"{store.name}/{key}", data))
+                deletes += [f"{store.name}/{key}" for key in gone]
         pending = [
             (str(stream), Frame((), np.empty((0, len(ends)), np.int64), ends, ends))
             for stream, ends in self._pending.items()
