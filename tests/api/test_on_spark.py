@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from random import Random
 
 import pytest
 
@@ -100,3 +101,23 @@ def test_an_element_that_comes_too_late_is_kept_whole_and_counted_once(tmp_path,
         )
     ]
     assert "warning: 2 late elements, see found.csv.late.jsonl" in capfd.readouterr().err
+
+
+def test_every_element_is_either_answered_or_reported_late(tmp_path):
+    random = Random(3)
+    minutes = sorted(range(60), key=lambda minute: minute + random.choice((0, 0, 0, 25)))
+    stream = tmp_path / "s.nq"
+    stream.write_text("".join(line(minute) + line(minute, '"also"') for minute in minutes))
+    engine = penstock.Engine(lateness="2m", shards=3, batch_bytes=1500).add_stream(stream).add_query(QUERY)
+    answered, late = [], []
+
+    def take(batch):
+        answered.extend(str(row["s"]) for table in batch.answers.values() for row in table.to_pylist())
+        late.extend(batch.late)
+
+    statistics = engine.run(on_batch=take)
+    reported = [record["triples"][0].split(" ")[0] for record in late]
+    assert reported, "some come late"
+    assert all(len(record["triples"]) == 2 for record in late)
+    assert sorted(answered + 2 * reported) == sorted(2 * [f"<urn:s{minute}>" for minute in range(60)])
+    assert statistics.late == len(late)
