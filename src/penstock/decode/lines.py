@@ -11,8 +11,9 @@ from pyoxigraph import Quad, RdfFormat, parse
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.nquads import ODD, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject
-from penstock.decode.runs import first_name, is_compact, last_name, runs_with_odd
+from penstock.decode.runs import first_name, last_name, runs_with_odd
 from penstock.decode.settle import Written, settle
+from penstock.decode.splitting import is_compact
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
 

@@ -8,18 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from penstock.decode.splitting import STATEMENT
-from penstock.decode.times import COMPACT_MARK
+from penstock.decode.splitting import STATEMENT, is_compact
 
-_MARK = COMPACT_MARK.encode()
 _WINDOW = 4096
 
 Odd = Mapping[int, bytes | None]
 """Where lines of the full parser begin, and their canonical form (None: not usable)."""
-
-
-def is_compact(name: bytes | None) -> bool:
-    return name is not None and _MARK in name
 
 
 def graph_name(line: bytes) -> bytes | None:

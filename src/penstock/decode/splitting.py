@@ -34,7 +34,8 @@ def _about(line: bytes, statements: frozenset[bytes]) -> bytes | None:
     return graph
 
 
-def _is_compact(name: bytes | None) -> bool:
+def is_compact(name: bytes | None) -> bool:
+    """Whether a graph name tells its time itself."""
     return name is not None and _COMPACT in name
 
 
@@ -68,13 +69,13 @@ def align(
     while last is None and after > begin:  # neutral lines belong to what stands before them
         before = data.rfind(b"\n", begin, after - 1) + 1 or begin
         last, after = _about(data[before:after], statements), before
-    element = None if _is_compact(last) else last
+    element = None if is_compact(last) else last
     line = at
     while at < end:
         after = data.find(b"\n", at, end) + 1 or end
         name = _about(data[at:after], statements)
-        if _is_compact(name):
-            if _is_compact(last):  # inside a block of stated times a compact line stands alone
+        if is_compact(name):
+            if is_compact(last):  # inside a block of stated times a compact line stands alone
                 if name != last:
                     return at
                 if element is None and at - line > _FAR:
