@@ -34,13 +34,14 @@ from penstock.languages import parse
 from penstock.results import Answers, Solution, concat
 from penstock.runtime.checkpoint import check_checkpoint, stored_shards, stored_start
 from penstock.runtime.contract import RunStatistics
+from penstock.runtime.late import late_records
 from penstock.runtime.rows import LATE, REJECTS
 from penstock.runtime.run import RunOptions, check_inputs, run
 from penstock.runtime.session import default_shards
 from penstock.sources.elements import write_elements
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 from penstock.terms import from_rdflib
-from penstock.timeline import format_instant, parse_duration
+from penstock.timeline import parse_duration
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Batch:
     id: int
     answers: dict[int, pa.Table] = field(default_factory=dict)
     rejected: list[dict[str, Any]] = field(default_factory=list)
-    late: list[dict[str, Any]] = field(default_factory=list)  # triples that came too late
+    late: list[dict[str, Any]] = field(default_factory=list)  # elements that came too late
     statistics: RunStatistics = field(default_factory=RunStatistics)
 
 
@@ -197,7 +198,7 @@ class Engine:
                 if index == REJECTS:
                     batch.rejected = table.to_pylist()
                 elif index == LATE:
-                    batch.late = _late_triples(table)
+                    batch.late = late_records(table)
                 else:
                     batch.answers[index] = table
             on_batch(batch)
@@ -276,14 +277,6 @@ class Engine:
             f"<penstock.Engine: {len(self.queries)} queries, {len(self.streams)} streams,"
             f" {len(self.graphs)} graphs>"
         )
-
-
-def _late_triples(table: pa.Table) -> list[dict[str, Any]]:
-    """What came too late, each triple once: several patterns and shards may have missed it."""
-    rows = {tuple(row.values()): row for row in table.to_pylist()}
-    for row in rows.values():
-        row["start"], row["end"] = format_instant(row["start"]), format_instant(row["end"])
-    return list(rows.values())
 
 
 def _place(path: str | os.PathLike[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from random import Random
 
 import pytest
 
@@ -66,15 +67,16 @@ def test_strict_stops_and_names_line_and_reason(tmp_path, monkeypatch, capfd):
     assert "s.nq: line 2: " in err and "| <urn:x> no N-Quads" in err and "without --strict" in err
 
 
-def test_what_comes_too_late_is_kept_with_its_triples_and_times(tmp_path, monkeypatch, capfd):
+def test_an_element_that_comes_too_late_is_kept_whole_and_counted_once(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(f"SELECT * WHERE {{ ?s <{READS}> ?v }} SEQ {{ ?t <{READS}> ?w }}")
     (tmp_path / "s.nq").write_text(line(9))
     original, run, stop = SideOutputs.write, Engine.run, threading.Event()
-    pieces = iter([line(1) + line(30)])
+    late = line(1) + line(1, '"2"').replace(READS, "urn:unread") + line(3).replace(READS, "urn:unread")
+    pieces = iter([late + line(30)])
 
     def write(self, batch_id, rejected=(), late=()):
-        """Also goes on with the stream, once the first piece was read: so minute 1 is too late."""
+        """Also goes on with the stream, once the first piece was read: minutes 1 and 3 are too late."""
         original(self, batch_id, rejected, late)
         with (tmp_path / "s.nq").open("a") as file:
             file.write(next(pieces, ""))
@@ -85,8 +87,37 @@ def test_what_comes_too_late_is_kept_with_its_triples_and_times(tmp_path, monkey
     monkeypatch.setattr(Engine, "run", lambda self, **options: run(self, **options, stop=stop))
     assert cli.call("run q.rq --stream s.nq --follow --lateness 5m --out found.csv".split()) == 0
     records = [json.loads(text) for text in (tmp_path / "found.csv.late.jsonl").read_text().splitlines()]
-    at = "2026-05-01T08:01:00.000Z"
     assert records == [
-        {"subject": "<urn:s1>", "predicate": f"<{READS}>", "object": '"1"', "start": at, "end": at}
+        {
+            "source": str(tmp_path / "s.nq"),
+            "graph": f"<urn:e{minute}#t=2026-05-01T08:0{minute}:00Z>",
+            "start": f"2026-05-01T08:0{minute}:00.000Z",
+            "end": f"2026-05-01T08:0{minute}:00.000Z",
+            "triples": triples,
+        }
+        for minute, triples in (
+            (1, [f'<urn:s1> <{READS}> "1" .', '<urn:s1> <urn:unread> "2" .']),
+            (3, ['<urn:s3> <urn:unread> "1" .']),  # no query reads anything of it
+        )
     ]
-    assert "warning: 1 late triple, see found.csv.late.jsonl" in capfd.readouterr().err
+    assert "warning: 2 late elements, see found.csv.late.jsonl" in capfd.readouterr().err
+
+
+def test_every_element_is_either_answered_or_reported_late(tmp_path):
+    random = Random(3)
+    minutes = sorted(range(60), key=lambda minute: minute + random.choice((0, 0, 0, 25)))
+    stream = tmp_path / "s.nq"
+    stream.write_text("".join(line(minute) + line(minute, '"also"') for minute in minutes))
+    engine = penstock.Engine(lateness="2m", shards=3, batch_bytes=1500).add_stream(stream).add_query(QUERY)
+    answered, late = [], []
+
+    def take(batch):
+        answered.extend(str(row["s"]) for table in batch.answers.values() for row in table.to_pylist())
+        late.extend(batch.late)
+
+    statistics = engine.run(on_batch=take)
+    reported = [record["triples"][0].split(" ")[0] for record in late]
+    assert reported, "some come late"
+    assert all(len(record["triples"]) == 2 for record in late)
+    assert sorted(answered + 2 * reported) == sorted(2 * [f"<urn:s{minute}>" for minute in range(60)])
+    assert statistics.late == len(late)

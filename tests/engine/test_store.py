@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
-from penstock.engine.store import Pairing, Store, until_out_of_reach, until_started
+from penstock.engine import store as store_module
+from penstock.engine.store import Pairing, Store, Until, forever, until_out_of_reach, until_started
 from penstock.timeline import FOREVER
 
 WITHIN = 10
@@ -55,16 +57,99 @@ def test_all_pairs_are_found_whatever_the_order_of_arrival():
 def test_a_chunk_is_written_once_and_deleted_when_its_last_row_has_expired():
     store = Store("s", ("k",), until_out_of_reach(WITHIN))
     store.append(frame((1, 0, 0), (2, 5, 5)))
-    [(number, kept)], gone = store.changes(watermark=3)
-    assert (number, len(kept), gone) == (0, 2, [])
+    [(key, kept)], gone = store.changes(watermark=3)
+    assert (len(kept), gone) == (2, [])
     assert store.changes(watermark=12) == ([], [])  # the second row is needed until 15
-    assert store.changes(watermark=16) == ([], [0])
+    assert store.changes(watermark=16) == ([], [key])
 
 
 def test_rows_that_have_expired_meanwhile_are_not_restored():
     store = Store("s", ("k",), until_out_of_reach(WITHIN))
-    store.restore(7, frame((1, 0, 0), (2, 5, 5)), watermark=12)
+    store.restore("000000007.0", frame((1, 0, 0), (2, 5, 5)), watermark=12)
     assert store.rows().ids.tolist() == [[2]]
     store.append(frame((3, 20, 20)))
-    assert store.changes(watermark=12)[0][0][0] == 8, "numbers go on after the restored ones"
-    assert store.changes(watermark=FOREVER)[1] == [7, 8]
+    [(key, _)], _ = store.changes(watermark=12)
+    assert key > "000000007.0", "numbers go on after the restored ones"
+    assert store.changes(watermark=FOREVER)[1] == ["000000007.0", key]
+
+
+class Stored:
+    """A store beside what the state store has of it."""
+
+    def __init__(self, until: Until) -> None:
+        self.until = until
+        self.store = Store("s", ("k",), until)
+        self.chunks: dict[str, Frame] = {}
+        self.written = 0
+
+    def step(self, new: Frame, watermark: int) -> None:
+        self.store.append(new)
+        self.store.expire(watermark)
+        put, gone = self.store.changes(watermark)
+        for key in gone:
+            del self.chunks[key]
+        for key, frame in put:
+            assert key not in self.chunks, "a chunk is written once"
+            self.chunks[key] = frame
+            self.written += len(frame)
+
+    def restore(self, watermark: int) -> None:
+        """Goes on as a restart would: from the chunks alone."""
+        self.store = Store("s", ("k",), self.until)
+        for key in sorted(self.chunks):
+            self.store.restore(key, self.chunks[key], watermark)
+
+    def rows(self) -> list[int]:
+        return self.store.rows().ids[0].tolist()
+
+
+@pytest.mark.parametrize("restarts", [(), (5, 16, 17, 300, 700, 999)])
+def test_the_chunks_of_a_thousand_steps_are_few_and_have_every_row_in_order(restarts):
+    stored = Stored(forever)
+    for t in range(1000):
+        stored.step(frame((2 * t, t, t), (2 * t + 1, t, t)), watermark=t)
+        if t in restarts:
+            stored.restore(t)
+        assert len(stored.chunks) <= 15 * 3
+    assert stored.written <= 2000 * 3, "each row once for each level"
+    stored.restore(1000)
+    assert stored.rows() == list(range(2000))
+
+
+def test_rows_that_nobody_needs_are_left_out_where_chunks_are_put_together():
+    stored = Stored(until_out_of_reach(100))
+    for t in range(1000):
+        stored.step(frame((t, t, t)), watermark=t)
+        kept = sum(len(frame) for frame in stored.chunks.values())
+        assert kept <= 2 * 101, "no more than the window and a chunk that is about to go"
+        assert len(stored.chunks) <= 15 * 2
+    stored.restore(999)
+    assert stored.rows() == list(range(899, 1000))
+
+    short = Stored(lambda rows: np.where(rows.ids[0] % 2, FOREVER, rows.end))
+    for t in range(16):
+        short.step(frame((2 * t, t, t), (2 * t + 1, t, t)), watermark=t)
+    [merged] = short.chunks.values()
+    assert merged.ids[0].tolist() == [*range(1, 30, 2), 30, 31]
+
+
+def test_what_is_known_from_the_start_is_in_no_chunk_however_many_are_put_together():
+    stored = Stored(forever)
+    stored.store.append(frame((-1, 0, 0)))
+    stored.store.forget_fresh()
+    for t in range(40):
+        stored.step(frame((t, t, t)), watermark=t)
+    stored.restore(40)
+    assert stored.rows() == list(range(40))
+
+
+def test_large_chunks_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(store_module, "LARGEST_CHUNK", 100)
+    stored = Stored(forever)
+    stored.step(frame(*((0, 0, 0) for _ in range(90))), watermark=0)
+    for t in range(1, 300):
+        stored.step(frame((t, t, t)), watermark=t)
+        assert max(map(len, stored.chunks.values())) <= 100
+    assert len(stored.chunks) < 2 + 15 + 300 // 16
+    stored.restore(300)
+    assert stored.rows() == [0] * 90 + list(range(1, 300))

@@ -3,7 +3,8 @@
     python tests/runtime/kill_the_engine.py --kills 20
 
 The queries join, wait for absence, and feed each other; the answers are one file with the
-answers of all of them. After the last restart it must hold exactly the rows of an undisturbed run.
+answers of all of them, and what comes late is another one. After the last restart both must hold
+exactly the rows of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from penstock.api import Engine
+from penstock.api import Batch, Engine
 from penstock.bench import sensors
-from penstock.sinks import open_sink
+from penstock.sinks import SideOutputs, open_sink
 
 BATCH_BYTES = 60_000
 PREFIXES = "PREFIX ex: <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
@@ -46,8 +47,15 @@ def run(directory: Path, name: str) -> None:
     for query in QUERIES:
         engine.add_query(query)
     sink = open_sink("csv", str(directory / f"{name}.csv"), engine.queries, checkpoint)
-    engine.run(on_batch=lambda batch: sink.write(batch.id, batch.answers))
+    sides = SideOutputs(late=directory / f"{name}.late.jsonl", checkpoint=checkpoint)
+
+    def take(batch: Batch) -> None:
+        sides.write(batch.id, batch.rejected, batch.late)
+        sink.write(batch.id, batch.answers)
+
+    engine.run(on_batch=take)
     sink.close()
+    sides.close()
 
 
 def start(directory: Path, name: str) -> subprocess.Popen:
@@ -65,7 +73,9 @@ def main(kills: int, events: int, seed: int) -> int:
     chance = random.Random(seed)
     directory = Path(tempfile.mkdtemp(prefix="penstock-kills-"))
     (directory / "data").mkdir()
-    sensors.write_nquads(sensors.readings(events, 20), directory / "data", 4)
+    paths = sensors.write_nquads(sensors.readings(events, 20), directory / "data", 4)
+    for path in paths[1:]:
+        repeat_late(paths[0], path)
     begun = time.monotonic()
     assert start(directory, "undisturbed").wait() == 0
     length = time.monotonic() - begun
@@ -85,6 +95,7 @@ def main(kills: int, events: int, seed: int) -> int:
             print("it ended before the kill: beginning anew", flush=True)
             shutil.rmtree(directory / "killed.checkpoint")
             (directory / "killed.csv").unlink()
+            (directory / "killed.late.jsonl").unlink()
         except subprocess.TimeoutExpired:
             kill(life)
             done += 1
@@ -92,18 +103,34 @@ def main(kills: int, events: int, seed: int) -> int:
             print(f"kill {done}: {size:,} bytes of answers", flush=True)
     if not same(directory):
         return 1
-    print(f"{done} kills: every file that was finished is identical to the undisturbed one")
+    print(f"{done} kills: all files that were finished are identical to the undisturbed ones")
     shutil.rmtree(directory)
     return 0
 
 
+def repeat_late(source: Path, path: Path) -> None:
+    """Puts old elements between those of a file, each with a triple that no query reads."""
+    lines = path.read_text().splitlines(keepends=True)
+    old = source.read_text().splitlines(keepends=True)[:100]
+    for number, line in enumerate(old):
+        unread = line.replace("/reads>", "/unread>")
+        at = number * len(lines) // len(old)
+        lines[at] += line + unread
+    path.write_text("".join(lines))
+
+
 def same(directory: Path) -> bool:
     """Whether the run that was killed has written exactly the rows of the undisturbed one."""
-    expected, found = (
-        Counter((directory / f"{name}.csv").read_text().splitlines()) for name in ("undisturbed", "killed")
-    )
-    print(f"{sum(expected.values()) - 1:,} answers: {'identical' if expected == found else 'DIFFERENT'}")
-    return expected == found
+    equal = True
+    for suffix in ("csv", "late.jsonl"):
+        expected, found = (
+            Counter((directory / f"{name}.{suffix}").read_text().splitlines())
+            for name in ("undisturbed", "killed")
+        )
+        equal = equal and expected == found
+        verdict = "identical" if expected == found else "DIFFERENT"
+        print(f"{suffix}: {sum(expected.values()):,} lines, {verdict}")
+    return equal
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def test_disorder_within_the_lateness_changes_nothing_and_beyond_it_is_told(spar
     write_events(tmp_path / "a.nq", [*events, (3, 5)])
     collected = Collected()
     statistics = go(ToyProgram(2), [tmp_path / "a.nq"], collected)
-    assert collected.rows(LATE) == [(3, 5)]
+    assert collected.rows(LATE) == [(str(tmp_path / "a.nq"), "3", 5, 5, [])]
     assert statistics.late == 1
     assert collected.answers() == expected_answers(events)
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from penstock.decode.occurrences import Occurrences, Reject
 from penstock.errors import InputError
+from penstock.runtime.late import SCHEMA
 from penstock.sources.reading import read_split
 from penstock.timeline import NEVER
 
@@ -40,6 +41,14 @@ class ToyDecoder:
         subject, end = np.array(keys, np.int64), np.array(ends, np.int64)
         none = np.zeros_like(subject)
         return Occurrences(subject, none, none, end, end, np.unique(end), elements=len(end), rejects=rejects)
+
+    def late(self, split, watermark) -> pa.Table:
+        found = self.decode(split)
+        late = [(str(k), e) for k, e in zip(found.subject, found.end.tolist(), strict=True) if e < watermark]
+        rows = [
+            {"source": split.path, "graph": key, "start": end, "end": end, "triples": []} for key, end in late
+        ]
+        return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def toy_decoder(spec, keep_predicates, strict) -> ToyDecoder:
@@ -94,10 +103,7 @@ class ToyShard:
             rows = np.concatenate([np.frombuffer(p, np.int64).reshape(-1, 2) for p in payloads])
             if self.fail_on is not None and (rows[:, 0] == self.fail_on).any():
                 raise InputError("the key is forbidden", hint="choose another one")
-            late = rows[:, 1] < self.watermark
-            if late.any():
-                answers.append((-1, to_ipc(rows[late])))
-            self._keep(f"p{self.number:08d}", rows[~late])
+            self._keep(f"p{self.number:08d}", rows[rows[:, 1] >= self.watermark])
         self.watermark = watermark
         ripe = [rows[ended | (rows[:, 1] < watermark)] for rows in self.pending.values()]
         ripe = np.concatenate(ripe) if ripe else np.empty((0, 2), np.int64)

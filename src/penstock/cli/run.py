@@ -189,7 +189,7 @@ def run(
     if not quiet:
         unused = [
             Unused("rejected line", sides.rejected.count, rejected, "--rejected", first_rejected),
-            Unused("late triple", sides.late.count, late, "--late"),
+            Unused("late element", sides.late.count, late, "--late"),
         ]
         show_summary(statistics, found, unused)
     if statistics.interrupted and not follow:

@@ -91,7 +91,7 @@ class Progress:
 class Unused:
     """What a run could not use, and where it went."""
 
-    kind: str  # rejected line, late triple
+    kind: str  # rejected line, late element
     number: int
     kept_in: Path | None
     option: str

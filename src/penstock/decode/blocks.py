@@ -29,7 +29,7 @@ def _put(old, new):
 
 
 @njit(cache=True)
-def _settle(kind, graph, start, end, open_ended, keep, instants, faults):
+def _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare):
     n_instants = 0
     elements = 0
     i = 0
@@ -70,16 +70,22 @@ def _settle(kind, graph, start, end, open_ended, keep, instants, faults):
             fault = NO_END
         elif ended < started:
             fault = BACKWARDS
+        has_quads = False
         for j in range(first, i):
             if kind[j] == LOOSE:
                 faults[j] = NO_GRAPH
             elif fault == 0 and kind[j] == STATED:
+                has_quads = True
                 keep[j] = True
                 start[j] = started
                 end[j] = ended
         if fault:
             faults[first] = fault
         else:
+            if not has_quads:
+                bare[first] = True
+                start[first] = started
+                end[first] = ended
             instants[n_instants] = ended
             n_instants += 1
             elements += 1
@@ -91,6 +97,7 @@ class Blocks:
     """What became of rows with stated times; `start` and `end` were filled in place."""
 
     keep: np.ndarray  # the rows that are occurrences
+    bare: np.ndarray  # the first row of each element without any
     instants: np.ndarray
     elements: int
     faults: np.ndarray  # a code per row; an element's fault stands on its first row
@@ -110,9 +117,9 @@ def settle_blocks(
     """
     n = len(kind)
     keep, instants = np.zeros(n, np.bool_), np.empty(n, np.int64)
-    faults = np.zeros(n, np.int8)
-    n_instants, elements, open_ = _settle(kind, graph, start, end, open_ended, keep, instants, faults)
-    return Blocks(keep, instants[:n_instants], elements, faults, open_)
+    faults, bare = np.zeros(n, np.int8), np.zeros(n, np.bool_)
+    n_instants, elements, open_ = _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare)
+    return Blocks(keep, bare, instants[:n_instants], elements, faults, open_)
 
 
 def fault_reason(fault: int, name: str) -> str:

@@ -17,7 +17,7 @@ from penstock.decode.documents import JsonLdDecoder, TrigDecoder
 from penstock.decode.formats import Compression, Format, format_named, format_of
 from penstock.decode.lines import LineDecoder, last_newline, strict_error
 from penstock.decode.occurrences import Occurrences, Reject
-from penstock.decode.splitting import align, aligned_range, lines_before
+from penstock.decode.splitting import align, aligned_range, lines_before, name_before
 from penstock.decode.tables import CsvDecoder, ParquetDecoder, TableDecoder
 from penstock.decode.times import TimePredicates
 from penstock.errors import UsageError
@@ -44,6 +44,7 @@ class Decoder:
         source: str = "-",
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
+        named: bool = False,
     ) -> None:
         self.format = format_named(format) if isinstance(format, str) else format
         self.times = times or TimePredicates()
@@ -51,7 +52,7 @@ class Decoder:
         self.strict = strict
         self.line = 1  # where the next piece begins
         self._decoder = _DECODERS[self.format](
-            source, self.times, strict=strict, keep_predicates=keep_predicates
+            source, self.times, strict=strict, keep_predicates=keep_predicates, named=named
         )
 
     def decode(
@@ -67,6 +68,10 @@ class Decoder:
         found, taken, lines = self._decoder.decode(data, first_line=first_line, final=final)
         self.line = first_line + lines
         return found, taken
+
+    def follows(self, name: bytes | None) -> None:
+        """Tells a decoder of N-Quads the graph name that stands before the next piece."""
+        self._decoder.last = name
 
     def align(self, data: bytes, offset: int) -> int:
         """The first place at or after `offset` where a piece may begin."""
@@ -134,6 +139,7 @@ def decode_file(
     source: str | None = None,
     strict: bool = False,
     keep_predicates: np.ndarray | None = None,
+    named: bool = False,
     begin: int = 0,
     end: int | None = None,
     within: tuple[int, int] | None = None,
@@ -144,10 +150,11 @@ def decode_file(
     Of uncompressed N-Quads and JSON lines, only the elements that begin in the bytes
     begin…end, so that a file can be cut anywhere; `within` are the bytes that count at all.
     `source` names the file in rejects and in the names of blank nodes (its path if not given).
+    `named` gives every triple with its element's name, whatever `keep_predicates` says.
     """
     name = os.fspath(path)
     format_, compression = format_of(name, format)
-    decoder = Decoder(format_, times, source or name, False, keep_predicates)
+    decoder = Decoder(format_, times, source or name, False, keep_predicates, named)
     try:
         size = os.stat(path).st_size
         file = Path(path).open("rb")
@@ -161,6 +168,8 @@ def decode_file(
             if compression is Compression.NONE and format_ in (Format.NQUADS, Format.JSONLD):
                 end = size if end is None else end
                 begin, end = aligned_range(path, begin, end, format_, times, within=within)
+                if format_ is Format.NQUADS and 0 < begin < end:
+                    decoder.follows(name_before(path, begin))
                 file.seek(begin)
                 length = end - begin
             pieces = decode_pieces(decoder, open_reader(file, compression, length), piece_bytes)
@@ -173,7 +182,7 @@ def decode_file(
                 found = replace(found, rejects=rejects)
             if strict and found.rejects:
                 raise strict_error(found.rejects[0])
-            if len(found) or found.elements or found.rejects:
+            if len(found) or len(found.instants) or found.rejects:
                 yield found
 
 

@@ -25,11 +25,13 @@ class DocumentDecoder:
         *,
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
+        named: bool = False,
     ) -> None:
         self.source = source
         self.times = times
         self.strict = strict
-        self.keep = keep_table(keep_predicates)
+        self.keep = keep_table(None if named else keep_predicates)
+        self.named = named
         self.stated = times.ids()
 
     def _write(
@@ -58,8 +60,10 @@ class DocumentDecoder:
         A fault is a line number, a reason and a text.
         """
         nothing = scan(b"", keep=self.keep, stated=self.stated)
-        more = scan(b"".join(written.lines), keep=self.keep, stated=self.stated, trusted=True)
-        settled = settle(nothing, more, written, group=True)
+        more = scan(
+            b"".join(written.lines), keep=self.keep, stated=self.stated, trusted=True, named=self.named
+        )
+        settled = settle(nothing, more, written, group=True, named=self.named)
         rejects = [Reject(self.source, line, reason, text) for line, reason, text in faults]
         for line, reason in settled.faults(lambda origin: b""):
             rejects.append(Reject(self.source, line, reason, ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from pyoxigraph import Quad, RdfFormat, parse
@@ -10,7 +11,9 @@ from pyoxigraph import Quad, RdfFormat, parse
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.nquads import ODD, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject
+from penstock.decode.runs import first_name, last_name, runs_with_odd
 from penstock.decode.settle import Written, settle
+from penstock.decode.splitting import is_compact
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
 
@@ -75,13 +78,16 @@ class LineDecoder:
         *,
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
+        named: bool = False,
     ) -> None:
         self.source = source
         self.times = times
         self.strict = strict
-        self.keep = keep_table(keep_predicates)
+        self.keep = keep_table(None if named else keep_predicates)
+        self.named = named
         self.stated = times.ids()
         self.label = SaltedLabels(source)
+        self.last: bytes | None = None  # the graph name before the next piece
         self._terms = 0
 
     def decode(
@@ -99,16 +105,24 @@ class LineDecoder:
             keep=self.keep,
             stated=self.stated,
             salt=self.label.suffix,
+            named=self.named,
             expected_terms=self._terms,
         )
         self._terms = len(rows.terms) * 9 // 8  # the next piece is probably like this one
         if not rows.kind.any():
-            return settle(rows).occurrences([]), limit, rows.lines
+            found = settle(rows, named=self.named).occurrences([])
+            return self._counted(found, data, limit, {}), limit, rows.lines
 
         odd = rows.kind == ODD
         written, bad = self._parse_odd(data, rows.offset[odd], rows.start[odd])
-        more = scan(b"".join(written.lines), keep=self.keep, stated=self.stated, trusted=True)
-        settled = settle(rows, more, written, open_ended=not final)
+        more = scan(
+            b"".join(written.lines), keep=self.keep, stated=self.stated, trusted=True, named=self.named
+        )
+        lines_written = zip(written.origins, written.lines, strict=True)
+        odd_lines = dict.fromkeys(rows.offset[odd].tolist()) | dict(lines_written)
+        if rows.elements and more.elements:  # lines of one element may be in both
+            more = replace(more, elements=runs_with_odd(memoryview(data), limit, odd_lines))
+        settled = settle(rows, more, written, open_ended=not final, named=self.named)
         lines = rows.lines
         if settled.open_offset is not None:
             lines -= count_newlines(buffer[settled.open_offset : limit])
@@ -124,7 +138,21 @@ class LineDecoder:
             rejects.append(Reject(self.source, line, reason, shown(line_at(data, offset))))
             if self.strict:
                 raise strict_error(rejects[0])
-        return settled.occurrences(rejects), limit, lines
+        found = self._counted(settled.occurrences(rejects), data, limit, odd_lines)
+        return found, limit, lines
+
+    def _counted(
+        self, found: Occurrences, data: bytes | memoryview, limit: int, odd: dict[int, bytes | None]
+    ) -> Occurrences:
+        """A piece in which an element that began in the one before is not counted again."""
+        view = memoryview(data)
+        name = first_name(view, limit, odd)
+        if name is None:
+            return found
+        if name == self.last and is_compact(name):
+            found = replace(found, elements=found.elements - 1)
+        self.last = last_name(view, limit, odd)
+        return found
 
     def _parse_odd(
         self, data: bytes | memoryview, begins: np.ndarray, ends: np.ndarray

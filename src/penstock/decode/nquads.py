@@ -154,13 +154,13 @@ def _literal(buffer, at, limit, trusted):
 
 @njit(cache=True)
 def _scan(
-    array, at, limit, trusted, salt_array, table, count, keep, stated, integers, kinds, instants,
-    elements, graph_at, graph_size,
+    array, at, limit, trusted, named, salt_array, table, count, keep, stated, integers, kinds,
+    instants, elements, graph_at, graph_size,
 ):  # fmt: skip
     """Scans lines from `at` on until the limit or until the rows are full.
 
     `integers` has the rows subject, predicate, object, start, end, and, for others than COMPACT
-    rows, graph and offset.
+    rows or if `named`, graph and offset; then the names of graphs are among the terms.
     Returns (place, rows, instants, elements, lines, table, entries, place of a collision or -1,
     place and size of the last graph name).
     """
@@ -290,6 +290,8 @@ def _scan(
                             folder_at = g_at
                             folder_size = folder_end(buffer, g_at, sharp) - g_at
                     kind = COMPACT
+                    if named:
+                        graph = hash_at(buffer, g_at, g_end, limit)
                     if not same_graph:
                         elements += 1
                     if finish != last_instant:
@@ -323,13 +325,26 @@ def _scan(
                 if 4 * count + 16 > len(table):
                     table = grown(table, 2)
                     slots, mask = address_of(table), mask_of(table)
+            if named and graph != 0:
+                name_at, name_end = (g_at, g_end) if wanted else (line, s_end)
+                known = seek(slots, mask, buffer, graph, buffer, name_at, name_end)
+                if known == OTHER:
+                    collision = line
+                    done = -1
+                    break
+                if known != SAME:
+                    enter(slots, mask, graph, name_at, name_end)
+                    count += 1
+                if 4 * count + 16 > len(table):
+                    table = grown(table, 2)
+                    slots, mask = address_of(table), mask_of(table)
             integers[0, rows] = s
             integers[1, rows] = p
             integers[2, rows] = o
             integers[3, rows] = start
             integers[4, rows] = finish
             kinds[rows] = kind
-            if kind != COMPACT:  # pages that nobody writes to cost nothing
+            if named or kind != COMPACT:  # pages that nobody writes to cost nothing
                 integers[5, rows] = graph
                 integers[6, rows] = line
             rows += 1
@@ -401,14 +416,16 @@ def scan(
     stated: np.ndarray,
     salt: bytes = b"",
     trusted: bool = False,
+    named: bool = False,
     expected_terms: int = 0,
 ) -> Rows:
     """Scans whole lines of N-Quads (the last one may lack its line break).
 
     `keep` is a `keep_table`; `stated` has the ids of the three time predicates. The labels of
     blank nodes are lengthened by the salt. Trusted text needs no salt, since we have written
-    it ourselves: one space between terms, canonical terms, plain times. `expected_terms`
-    sizes the table of distinct terms, which otherwise grows as needed.
+    it ourselves: one space between terms, canonical terms, plain times. `named` (with
+    everything kept) also gives the graph of compact rows, and the texts of all graph names.
+    `expected_terms` sizes the table of distinct terms, which otherwise grows as needed.
     """
     buffer = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
     buffer = interning.frozen(buffer)
@@ -424,7 +441,7 @@ def scan(
         integers, kinds = np.empty((7, room), np.int64), np.empty(room, np.int8)
         instants = np.empty(room, np.int64)
         at, rows, n_instants, elements, more, table, count, collision, graph_at, graph_size = _scan(
-            buffer, at, limit, trusted, salts, table, count, keep, stated, integers, kinds,
+            buffer, at, limit, trusted, named, salts, table, count, keep, stated, integers, kinds,
             instants, elements, graph_at, graph_size,
         )  # fmt: skip
         lines += more

@@ -31,6 +31,9 @@ class Occurrences:
     `instants` are the ends of all elements of the piece, sorted and unique, also of those
     without triples and of those whose triples nobody asked for. `elements` counts runs of
     lines with one graph name, so a compact element whose lines stand apart counts for each.
+
+    `graph`, the names of the elements, is there only if it was asked for (it is empty
+    otherwise). Then an element without triples is a row whose triple is 0, 0, 0.
     """
 
     subject: np.ndarray = field(default_factory=_none)
@@ -42,6 +45,7 @@ class Occurrences:
     terms: TermChunk = field(default_factory=TermChunk)
     elements: int = 0
     rejects: list[Reject] = field(default_factory=list)
+    graph: np.ndarray = field(default_factory=_none)
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -49,6 +53,17 @@ class Occurrences:
     @property
     def columns(self) -> tuple[np.ndarray, ...]:
         return self.subject, self.predicate, self.object, self.start, self.end
+
+    def ended_before(self, instant: int) -> Occurrences:
+        """The rows of elements that ended before an instant; for occurrences with graph names."""
+        chosen = self.end < instant
+        if not chosen.any():
+            return empty()
+        columns = [column[chosen] for column in self.columns]
+        graph = self.graph[chosen]
+        texts = TermTable(self.terms).subset(np.concatenate([*columns[:3], graph]))
+        instants = self.instants[self.instants < instant]
+        return Occurrences(*columns, instants=instants, terms=texts, graph=graph)
 
 
 def empty() -> Occurrences:
@@ -80,4 +95,5 @@ def concat(parts: Iterable[Occurrences]) -> Occurrences:
         terms=merge_terms(p.terms for p in parts),
         elements=sum(p.elements for p in parts),
         rejects=[reject for p in parts for reject in p.rejects],
+        graph=np.concatenate([p.graph for p in parts]),
     )

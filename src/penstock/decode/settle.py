@@ -41,7 +41,7 @@ class Written:
 class Settled:
     """Rows with times; `faults` tells of elements without."""
 
-    compact: tuple[np.ndarray, ...]
+    compact: tuple[np.ndarray, ...]  # subject, predicate, object, start, end, and maybe graph
     stated: tuple[np.ndarray, ...]
     instants: np.ndarray
     elements: int
@@ -68,7 +68,7 @@ class Settled:
         if len(self.stated[0]):
             pairs = zip(self.compact, self.stated, strict=True)
             columns = tuple(np.concatenate(pair) for pair in pairs)
-        return Occurrences(*columns, self.instants, self.terms, self.elements, rejects)
+        return Occurrences(*columns[:5], self.instants, self.terms, self.elements, rejects, *columns[5:])
 
 
 def sorted_unique(values: np.ndarray) -> np.ndarray:
@@ -85,20 +85,23 @@ def settle(
     *,
     open_ended: bool = False,
     group: bool = False,
+    named: bool = False,
 ) -> Settled:
     """One set of columns from the rows of a piece and `more` rows of written lines.
 
     `open_ended` leaves out the last block with stated times, since it may go on. `group`
     brings the rows with one origin and graph together first, for formats in which an element
-    may be written in several places of a document; an origin is a document then.
+    may be written in several places of a document; an origin is a document then. `named` rows
+    keep their graph, and an element without triples is there as a row with its graph alone.
     """
     written = written or Written()
     if more is None and not rows.kind.any():
-        nothing = tuple(np.empty(0, np.int64) for _ in range(5))
+        columns = (*rows.columns, rows.graph) if named else rows.columns
+        nothing = tuple(np.empty(0, np.int64) for _ in columns)
         instants = sorted_unique(rows.instants)
         has_compact = len(instants) > 0
         return Settled(
-            rows.columns,
+            columns,
             nothing,
             instants,
             rows.elements,
@@ -110,7 +113,9 @@ def settle(
         )
 
     scans = [rows] if more is None else [rows, more]
-    compact = _joined([[c[r.kind == COMPACT] for c in r.columns] for r in scans])
+    compact = _joined(
+        [[c[r.kind == COMPACT] for c in (*r.columns, *([r.graph] if named else []))] for r in scans]
+    )
     others = [(r.kind != COMPACT) & (r.kind != ODD) for r in scans]
     fields = [
         [*(c[at] for c in r.columns), r.graph[at], r.offset[at], r.kind[at]]
@@ -125,6 +130,7 @@ def settle(
     order = np.lexsort((graph, origin)) if group else np.argsort(origin, kind="stable")
     stated = [c[order] for c in (subject, predicate, object_, start, end)]
     graph, origin, kind, place = graph[order], origin[order], kind[order], place[order]
+    names = graph
 
     if group:  # the same name in two documents is two elements
         changed = (graph[1:] != graph[:-1]) | (origin[1:] != origin[:-1])
@@ -132,9 +138,15 @@ def settle(
     blocks = settle_blocks(kind, graph, stated[3], stated[4], open_ended)
     open_offset = int(origin[blocks.open]) if blocks.open >= 0 else None
     bad = np.flatnonzero(blocks.faults)
+    kept = blocks.keep
+    if named:
+        kept = kept | blocks.bare
+        for column in stated[:3]:
+            column[blocks.bare] = 0
+        stated.append(names)
     return Settled(
         compact,
-        tuple(c[blocks.keep] for c in stated),
+        tuple(c[kept] for c in stated),
         sorted_unique(np.concatenate([*(r.instants for r in scans), blocks.instants])),
         sum(r.elements for r in scans) + blocks.elements,
         merge_terms(r.terms for r in scans),

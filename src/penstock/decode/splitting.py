@@ -13,7 +13,7 @@ import numpy as np
 from penstock.decode.formats import Compression, Format, format_of
 from penstock.decode.times import TimePredicates
 
-_STATEMENT = re.compile(
+STATEMENT = re.compile(
     rb"\s*(<[^>]*>|_:\S+)\s*(<[^>]*>)"
     rb'\s*(?:<[^>]*>|_:\S+|"(?:[^"\\]|\\.)*"(?:@\S+|\^\^<[^>]*>)?)'
     rb"\s*(<[^>]*>|_:[^\s.]+)?\s*\."
@@ -25,7 +25,7 @@ _FAR = 1 << 16
 
 def _about(line: bytes, statements: frozenset[bytes]) -> bytes | None:
     """The name of the element that a line belongs to, or None if it is neutral."""
-    match = _STATEMENT.match(line)
+    match = STATEMENT.match(line)
     if match is None:
         return None
     subject, predicate, graph = match.groups()
@@ -34,7 +34,8 @@ def _about(line: bytes, statements: frozenset[bytes]) -> bytes | None:
     return graph
 
 
-def _is_compact(name: bytes | None) -> bool:
+def is_compact(name: bytes | None) -> bool:
+    """Whether a graph name tells its time itself."""
     return name is not None and _COMPACT in name
 
 
@@ -68,13 +69,13 @@ def align(
     while last is None and after > begin:  # neutral lines belong to what stands before them
         before = data.rfind(b"\n", begin, after - 1) + 1 or begin
         last, after = _about(data[before:after], statements), before
-    element = None if _is_compact(last) else last
+    element = None if is_compact(last) else last
     line = at
     while at < end:
         after = data.find(b"\n", at, end) + 1 or end
         name = _about(data[at:after], statements)
-        if _is_compact(name):
-            if _is_compact(last):  # inside a block of stated times a compact line stands alone
+        if is_compact(name):
+            if is_compact(last):  # inside a block of stated times a compact line stands alone
                 if name != last:
                     return at
                 if element is None and at - line > _FAR:
@@ -155,6 +156,21 @@ def _json_lines(data: mmap.mmap) -> bool:
     except ValueError:
         return False
     return True
+
+
+def name_before(path: str | os.PathLike, offset: int) -> bytes | None:
+    """The last graph name in an N-Quads file before an offset: a compact element may go on there."""
+    with (
+        Path(path).open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
+        while offset > 0:
+            before = data.rfind(b"\n", 0, offset - 1) + 1
+            match = STATEMENT.match(data[before:offset])
+            if match is not None and match[3] is not None:
+                return match[3]
+            offset = before
+    return None
 
 
 def lines_before(path: str | os.PathLike, offset: int) -> int:

@@ -20,6 +20,7 @@ from pyoxigraph import RdfFormat, parse
 
 from penstock.columns.interning import frozen
 from penstock.columns.memory import address_of
+from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.lexical import read_instant
 from penstock.decode.lines import shown, strict_error, syntax_reason
@@ -107,11 +108,13 @@ class TableDecoder(ABC):
         *,
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
+        named: bool = False,
     ) -> None:
         self.source = source
         self.times = times
         self.strict = strict
-        self.keep = keep_table(keep_predicates)
+        self.keep = keep_table(None if named else keep_predicates)
+        self.named = named
         self.stated = times.ids()
         self.label = SaltedLabels(source)
 
@@ -168,14 +171,18 @@ class TableDecoder(ABC):
             np.concatenate([a[kept], b[more_kept]])
             for a, b in zip(rows.columns[:3], more.columns[:3], strict=True)
         ]
+        names, texts = np.empty(0, np.int64), TermChunk()
+        if self.named:
+            names, texts = self._names(columns.get("graph"), index)
         return Occurrences(
             *ids,
             start[index],
             end[index],
             sorted_unique(end[valid]),
-            merge_terms([rows.terms, more.terms]),
+            merge_terms([rows.terms, more.terms, texts]),
             self._elements(columns.get("graph"), start, end, valid),
             rejects,
+            names,
         )
 
     def _columns(self, table: pa.Table) -> dict[str, pa.Array]:
@@ -237,7 +244,19 @@ class TableDecoder(ABC):
         codes = graph.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
         changed = (codes[1:] != codes[:-1]) | (start[1:] != start[:-1]) | (end[1:] != end[:-1])
         begins = np.concatenate([[True], changed]) | np.concatenate([[True], ~valid[:-1]])
+        begins |= codes < 0  # without a name, a row is an element of its own
         return int((begins & valid).sum())
+
+    @staticmethod
+    def _names(graph: pa.Array | None, index: np.ndarray) -> tuple[np.ndarray, TermChunk]:
+        """The graph's name in each of the rows `index` (0: none), and the texts of the names."""
+        if graph is None:
+            return np.zeros(len(index), np.int64), TermChunk()
+        written = _terms(graph).take(pa.array(index)).dictionary_encode()
+        table = TermTable()
+        ids = [table.add_text(text.encode()) for text in written.dictionary.to_pylist()]
+        codes = written.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return np.array([*ids, 0], np.int64)[codes], table.chunk()
 
     @staticmethod
     def _shown(table: pa.Table, row: int) -> str:

@@ -26,9 +26,6 @@ from penstock.plan import steps
 from penstock.plan.keys import Key
 from penstock.plan.planning import Plan
 
-LATE = -1
-"""The index under which a shard gives what came too late."""
-
 
 class Program:
     """All queries of a run over a number of shards."""
@@ -120,13 +117,11 @@ class ProgramShard:
         self.changes = self.shard.changes
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
-        """Takes in payloads at a watermark; answers as (query index or LATE, Arrow IPC bytes)."""
+        """Takes in payloads at a watermark; answers as (query index, Arrow IPC bytes)."""
         return [(query, to_ipc(table)) for query, table in self.answers(payloads, watermark, ended)]
 
     def answers(self, payloads: list[bytes], watermark: int, ended: bool) -> Iterable[tuple[int, pa.Table]]:
-        frames, late = self.shard.step(payloads, watermark, ended)
-        if len(late):
-            yield LATE, answer_table(late, self.shard.terms)
+        frames = self.shard.step(payloads, watermark, ended)
         for query in sorted(frames):
             frame = frames[query]
             if self.number:

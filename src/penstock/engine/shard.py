@@ -62,6 +62,7 @@ class Shard:
         self.scans = {str(i): i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
         self.outputs = outputs
         self.watermark = NEVER
+        self.late = 0  # rows that were left out
         self._pending: dict[int, np.ndarray] = {}  # stream → instants that have not passed
         self._inbox: list[list[list[Frame]]] = [
             [[] for _ in range(max(1, len(step.inputs)))] for step in net.steps
@@ -100,31 +101,31 @@ class Shard:
         self._pending = {int(stream): frame.end.copy() for stream, frame in clock}
         self._answers.clear()
         for key in sorted(found):
-            name, number = key.split("/")
+            name, chunk = key.split("/")
             [(_, frame)], terms, _ = wire.unpack(found[key])
             self.terms.add_chunk(terms)
-            stores[name].restore(int(number), frame, self.watermark)
+            stores[name].restore(chunk, frame, self.watermark)
         for operator in self.operators:
             operator.restored()
 
-    def step(self, payloads: list[bytes], watermark: int, ended: bool) -> tuple[dict[int, Frame], Frame]:
-        """Takes in a batch and moves the watermark; the new answers by query, and what came late."""
-        late = []
+    def step(self, payloads: list[bytes], watermark: int, ended: bool) -> dict[int, Frame]:
+        """Takes in a batch and moves the watermark; the new answers by query.
+
+        Rows that end before the watermark so far are late: they are counted and left out.
+        """
         for payload in payloads:
             frames, terms, _ = wire.unpack(payload)
             self.terms.add_chunk(terms)
             for name, frame in frames:
                 in_time = frame.end >= self.watermark
                 if not in_time.all():
-                    late.append(self._as_triples(name, frame.take(~in_time)))
+                    self.late += len(frame) - int(in_time.sum())
                     frame = frame.take(in_time)
                 if name.startswith("instants/"):
                     self._note_instants(int(name.removeprefix("instants/")), frame.end)
                 else:
                     self._inbox[self.scans[name]][0].append(frame)
-        return self._moved_to(FOREVER if ended else max(watermark, self.watermark)), Frame.concat(
-            late, ("subject", "predicate", "object")
-        )
+        return self._moved_to(FOREVER if ended else max(watermark, self.watermark))
 
     def feed(self, frames: dict[str, Frame], terms: TermChunk, watermark: int) -> dict[int, Frame]:
         """Takes in rows of scans as they are, without the way through payloads."""
@@ -142,19 +143,6 @@ class Shard:
         }
         self._answers = {}
         return answers
-
-    def _as_triples(self, name: str, frame: Frame) -> Frame:
-        """Rows of a scan as the triples they were."""
-        vars = ("subject", "predicate", "object")
-        if name not in self.scans:
-            return Frame.empty(vars)
-        scan = self.net.steps[self.scans[name]]
-        columns = [
-            frame.column(term) if isinstance(term, str)
-            else np.full(len(frame), self.terms.add(term), np.int64)
-            for term in (scan.subject, scan.predicate, scan.object)
-        ]  # fmt: skip
-        return Frame(vars, np.stack(columns), frame.start, frame.end)
 
     def _note_instants(self, stream: int, ends: np.ndarray) -> None:
         known = self._pending.get(stream, np.empty(0, np.int64))
@@ -266,10 +254,10 @@ class Shard:
         for operator in self.operators:
             for store in operator.stores:
                 new, gone = store.changes(self.watermark)
-                for number, frame in new:
+                for key, frame in new:
                     data = wire.pack([("", frame)], self.terms.subset(frame.ids.reshape(-1)))
-                    puts.append((f"{store.name}/{number:09d}", data))
-                deletes += [f"{store.name}/{number:09d}" for number in gone]
+                    puts.append((f"{store.name}/{key}", data))
+                deletes += [f"{store.name}/{key}" for key in gone]
         pending = [
             (str(stream), Frame((), np.empty((0, len(ends)), np.int64), ends, ends))
             for stream, ends in self._pending.items()

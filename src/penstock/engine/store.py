@@ -2,12 +2,14 @@
 
 A `Store` is the state of one side of one operator. Each row knows until which watermark it
 is needed. What a step appended becomes one immutable chunk of the state store; a chunk is
-deleted when its last row is no longer needed. Restoring is reading the chunks again.
+deleted when its last row is no longer needed. Small chunks are put together, so that there are
+never many of them (see `Store.changes`). Restoring is reading the chunks again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +18,11 @@ from penstock.engine import kernels
 from penstock.timeline import FOREVER, NEVER
 
 PAIRS_AT_ONCE = 1 << 20
+TOGETHER = 16
+"""How many chunks of one level become one of the next."""
+LARGEST_CHUNK = 1 << 18
+"""Rows that a chunk of several may have: larger ones are few anyway, and slow to write at once."""
+_STATIC = -1
 
 Until = Callable[[Frame], np.ndarray]
 """Until which watermark each row of a frame is needed (FOREVER: always)."""
@@ -52,6 +59,8 @@ class Rows:
         self.start = np.empty(0, np.int64)
         self.end = np.empty(0, np.int64)
         self.until = np.empty(0, np.int64)
+        self.chunk = np.empty(0, np.int64)  # the first chunk that had the row; it never sinks
+        self.current = 0  # the chunk that rows which are appended now will be in
 
     def append(self, frame: Frame, until: np.ndarray) -> None:
         first, last = self.count, self.count + len(frame)
@@ -61,10 +70,12 @@ class Rows:
             self.start = _grown(self.start, capacity, first)
             self.end = _grown(self.end, capacity, first)
             self.until = _grown(self.until, capacity, first)
+            self.chunk = _grown(self.chunk, capacity, first)
         self.ids[:, first:last] = frame.ids
         self.start[first:last] = frame.start
         self.end[first:last] = frame.end
         self.until[first:last] = until
+        self.chunk[first:last] = self.current
         self.count = last
 
     def frame(self, vars: tuple[str, ...], rows: np.ndarray | None = None) -> Frame:
@@ -76,7 +87,7 @@ class Rows:
     def keep(self, mask: np.ndarray) -> None:
         n = int(mask.sum())
         self.ids[:, :n] = self.ids[:, : self.count][:, mask]
-        for column in (self.start, self.end, self.until):
+        for column in (self.start, self.end, self.until, self.chunk):
             column[:n] = column[: self.count][mask]
         self.count = n
         self.generation += 1
@@ -169,6 +180,20 @@ class Index:
         self.linked = last
 
 
+@dataclass(frozen=True)
+class Chunk:
+    """A chunk that the state store has, under the number of its first step's rows."""
+
+    number: int
+    level: int  # made of 16 chunks of the level below; 0: of one step
+    rows: int
+    until: int  # when its last row is needed
+
+    @property
+    def key(self) -> str:
+        return f"{self.number:09d}.{self.level}"
+
+
 Part = tuple[int, bool]
 """Which variables are bound (a bit each), and whether the rows are timeless."""
 
@@ -188,7 +213,7 @@ class Store:
         self.parts: dict[Part, Rows] = {}
         self.before_expiry: Callable[[int], None] = lambda watermark: None
         self._fresh: list[Frame] = []
-        self._chunks: dict[int, int] = {}  # number of each live chunk → until when it is needed
+        self._chunks: list[Chunk] = []  # those in the state store, by number
         self._next = 0
 
     def __len__(self) -> int:
@@ -211,6 +236,7 @@ class Store:
     def part(self, key: Part) -> Rows:
         if key not in self.parts:
             self.parts[key] = Rows(len(self.vars))
+            self.parts[key].current = self._next
         return self.parts[key]
 
     def append(self, frame: Frame, *, persist: bool = True) -> None:
@@ -259,30 +285,75 @@ class Store:
     def forget_fresh(self) -> None:
         """What was appended so far is not part of the stored state."""
         self._fresh = []
+        for rows in self.parts.values():
+            rows.chunk[: rows.count] = _STATIC
 
-    def changes(self, watermark: int) -> tuple[list[tuple[int, Frame]], list[int]]:
-        """The new chunk (if any) and the chunks that may go, since the last call."""
-        put: list[tuple[int, Frame]] = []
+    def changes(self, watermark: int) -> tuple[list[tuple[str, Frame]], list[str]]:
+        """The new chunk (if any) and the keys of chunks that may go, since the last call.
+
+        What the last step appended is a chunk of level 0. The last 16 chunks of a level become one
+        of the next, without the rows that are no longer needed. So a row is written again only
+        when its chunk grows to 16 times its size, and of each level at most 15 chunks stay.
+        """
+        put: list[tuple[str, Frame]] = []
+        gone = [chunk.key for chunk in self._chunks if chunk.until < watermark]
+        self._chunks = [chunk for chunk in self._chunks if chunk.until >= watermark]
         if self._fresh:
             frame = Frame.concat(self._fresh, self.vars)
+            self._fresh = []
             until = self.until(frame)
             needed = until >= watermark
             if needed.any():
-                put.append((self._next, frame.take(needed)))
-                self._chunks[self._next] = int(until[needed].max())
-                self._next += 1
-            self._fresh = []
-        gone = [number for number, until in self._chunks.items() if until < watermark]
-        for number in gone:
-            del self._chunks[number]
+                frame = frame.take(needed)
+                chunk = Chunk(self._next, 0, len(frame), int(until[needed].max()))
+                self._start_chunk(self._next + 1)
+                first, level = self._to_merge(chunk)
+                if level:
+                    merged = self._chunks[first:]
+                    gone += [each.key for each in merged]
+                    frame = self._rows_since(merged[0].number, watermark)
+                    latest = max(chunk.until, *(each.until for each in merged))
+                    chunk = Chunk(merged[0].number, level, len(frame), latest)
+                    del self._chunks[first:]
+                self._chunks.append(chunk)
+                put.append((chunk.key, frame))
         return put, gone
 
-    def restore(self, number: int, frame: Frame, watermark: int) -> None:
-        """Takes a chunk back that was put by an earlier run; call in the order of numbers."""
+    def _start_chunk(self, number: int) -> None:
+        """Rows that are appended from now on belong to another chunk."""
+        self._next = number
+        for rows in self.parts.values():
+            rows.current = number
+
+    def _to_merge(self, new: Chunk) -> tuple[int, int]:
+        """From which chunk on all are to be one with a new one, and its level then (0: none)."""
+        first, level, size = len(self._chunks), 0, new.rows
+        while True:
+            before = first - (TOGETHER - 1)
+            some = self._chunks[max(0, before) : first]
+            size += sum(chunk.rows for chunk in some)
+            if before < 0 or size > LARGEST_CHUNK or any(chunk.level != level for chunk in some):
+                return first, level
+            first, level = before, level + 1
+
+    def _rows_since(self, number: int, watermark: int) -> Frame:
+        """The remembered rows of a chunk and all later ones that are still needed."""
+        found = []
+        for rows in self.parts.values():
+            first = int(np.searchsorted(rows.chunk[: rows.count], number))
+            needed = first + np.flatnonzero(rows.until[first : rows.count] >= watermark)
+            found.append(rows.frame(self.vars, needed))
+        return Frame.concat(found, self.vars)
+
+    def restore(self, key: str, frame: Frame, watermark: int) -> None:
+        """Takes a chunk back that was put by an earlier run; call in the order of keys."""
+        number, _, level = key.partition(".")
         until = self.until(frame)
-        self._chunks[number] = int(until.max()) if len(frame) else NEVER
-        self._next = max(self._next, number + 1)
+        latest = int(until.max()) if len(frame) else NEVER
+        self._chunks.append(Chunk(int(number), int(level or 0), len(frame), latest))
+        self._start_chunk(int(number))
         self.append(frame.take(until >= watermark), persist=False)
+        self._start_chunk(int(number) + 1)
 
 
 NO_PREFILTERS = np.empty((0, 5))

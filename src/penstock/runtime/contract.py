@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
 
     from penstock.decode.occurrences import Occurrences
     from penstock.sources.splits import Split
@@ -26,10 +27,10 @@ class Shard(Protocol):
         """Take over the chunks of the state store; called once, right after `open`."""
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
-        """Take in a batch and move to a watermark; (query index or LATE, Arrow IPC bytes).
+        """Take in a batch and move to a watermark; (query index, Arrow IPC bytes).
 
-        What ends before the watermark that the shard was at so far is late. Called once in
-        every batch, also without payloads.
+        What ends before the watermark that the shard was at so far is late and left out; the
+        runtime reports it. Called once in every batch, also without payloads.
         """
 
     def changes(self) -> tuple[list[tuple[str, bytes]], list[str]]:
@@ -55,6 +56,9 @@ class SplitDecoder(Protocol):
 
     def decode(self, split: Split) -> Occurrences: ...
 
+    def late(self, split: Split, watermark: int) -> pa.Table:
+        """The elements that ended before a watermark, as `runtime.late` has them."""
+
 
 class DecoderFactory(Protocol):
     """Makes the decoder of a stream; a module-level function, because it travels by pickle."""
@@ -73,7 +77,7 @@ class RunStatistics:
     occurrences: int = 0
     bytes: int = 0
     rejects: int = 0
-    late: int = 0
+    late: int = 0  # elements
     restored: int = 0  # how often a shard was restored from the state store
     watermark: int | None = None
     seconds: float = 0.0

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+import pyarrow as pa
 
 from penstock.decode.decoder import decode_file
 from penstock.decode.occurrences import Occurrences, concat
 from penstock.decode.times import TimePredicates
 from penstock.errors import UsageError
+from penstock.runtime.late import elements_table
 from penstock.sources.splits import Split
 from penstock.sources.streams import StreamSpec
 from penstock.terms import PROV, NamedNode
@@ -36,17 +41,21 @@ class FileDecoder:
         self.strict = strict
 
     def decode(self, split: Split) -> Occurrences:
-        return concat(
-            decode_file(
-                split.path,
-                format=self.spec.format,
-                times=self.times,
-                strict=self.strict,
-                keep_predicates=self.keep_predicates,
-                begin=split.start,
-                end=split.end,
-                within=(split.segment_start, split.segment_end),
-            )
+        return concat(self._pieces(split, keep_predicates=self.keep_predicates, strict=self.strict))
+
+    def late(self, split: Split, watermark: int) -> pa.Table:
+        pieces = self._pieces(split, named=True)
+        return elements_table(concat(piece.ended_before(watermark) for piece in pieces), split.path)
+
+    def _pieces(self, split: Split, **options: Any) -> Iterator[Occurrences]:
+        return decode_file(
+            split.path,
+            format=self.spec.format,
+            times=self.times,
+            begin=split.start,
+            end=split.end,
+            within=(split.segment_start, split.segment_end),
+            **options,
         )
 
 

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 from penstock.runtime.failures import carried
 from penstock.runtime.job import JobReference
-from penstock.runtime.rows import CONTROL, PAYLOAD, REJECTED, REJECTS, STATISTICS
+from penstock.runtime.rows import CONTROL, LATE, ORIGIN, PAYLOAD, REJECTED, REJECTS, STATISTICS
 from penstock.runtime.watermark import Clock
 
 _KEY = StructType([StructField("key", StringType())])
@@ -52,6 +52,7 @@ class Detector(StatefulProcessor):
     def _step(self, key: int, rows: list[Row]) -> Iterator[Row]:
         # Here, because the driver also makes a Detector, only to ask for its state's schema.
         from penstock.runtime import hosts
+        from penstock.runtime.intake import late_elements
 
         job = self.job.load()
         shard = job.keys.index(key)
@@ -60,6 +61,7 @@ class Detector(StatefulProcessor):
         behind: list[int] = []
         ended = False
         payloads: list[bytes] = []
+        origins: list[bytes] = []
         counted = {"elements": 0, "occurrences": 0, "bytes": 0, "rejects": 0}
         place = 0
         for row in rows:
@@ -73,6 +75,8 @@ class Detector(StatefulProcessor):
                 counted["bytes"] += row.bytes
                 if row.payload is not None:
                     payloads.append(bytes(row.payload))
+            elif row.kind == ORIGIN:
+                origins.append(bytes(row.payload))
             elif row.kind == REJECTED:
                 counted["rejects"] += row.elements
                 yield Row(query=REJECTS, shard=shard, place=place, payload=bytes(row.payload))
@@ -83,6 +87,11 @@ class Detector(StatefulProcessor):
         if head is not None:
             stamp, reached, ends = json.loads(bytes(head[0]))
             clock = Clock.restored(job.lateness, reached, ends)
+        for origin in origins:
+            late = late_elements(job, origin, clock.watermark)
+            if late is not None:
+                yield Row(query=LATE, shard=shard, place=place, payload=late)
+                place += 1
         watermark = clock.advance(seen, behind, ended)
         step = hosts.step(self.job, shard, stamp, self._stored_chunks, payloads, watermark, ended)
         for name in step.deletes:

@@ -1,19 +1,22 @@
 """The way in: a task reads its splits, decodes them, and routes what it found to the shards.
 
 One row per split and shard goes into the exchange, with everything the shard must see as one
-payload. Every shard gets a row from every split, if only to learn how far time has come.
+payload. Every shard gets a row from every split, if only to learn how far time has come. One
+of them also learns where the split is and when its earliest element ended: only behind the
+exchange is the watermark known, and if that is before it, the split is read once more.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pyarrow as pa
 
 from penstock.decode.occurrences import Reject
 from penstock.runtime.contract import SplitDecoder
 from penstock.runtime.job import Job
-from penstock.runtime.rows import CONTROL, PAYLOAD, REJECTED
+from penstock.runtime.rows import CONTROL, ORIGIN, PAYLOAD, REJECTED
 from penstock.sources.splits import Control, Split
 from penstock.timeline import NEVER
 
@@ -97,7 +100,20 @@ def take_in(job: Job, split: Split) -> pa.RecordBatch:
             (job.keys[0], REJECTED, split.order, split.stream, NEVER,
              len(occurrences.rejects), 0, 0, table)
         )  # fmt: skip
+    if len(occurrences.instants):
+        origin = {"earliest": int(occurrences.instants[0]), "split": asdict(split)}
+        key = job.keys[split.order % len(job.keys)]
+        rows.append((key, ORIGIN, split.order, split.stream, NEVER, 0, 0, 0, json.dumps(origin).encode()))
     return _batch(rows)
+
+
+def late_elements(job: Job, origin: bytes, watermark: int) -> bytes | None:
+    """The elements of a split that ended before a watermark, from its ORIGIN row; None without any."""
+    said = json.loads(origin)
+    if said["earliest"] >= watermark:
+        return None
+    split = Split(**said["split"])
+    return to_ipc(_decoder_for(job, split.stream).late(split, watermark))
 
 
 def announce(job: Job, control: Control) -> pa.RecordBatch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # What a row into a shard is.
-PAYLOAD, CONTROL, REJECTED = 0, 1, 2
+PAYLOAD, CONTROL, REJECTED, ORIGIN = 0, 1, 2, 3
 
 INTO_SHARDS = (
     "shard int, kind int, place int, stream int, latest long, elements long,"
@@ -14,7 +14,7 @@ OUT_OF_SHARDS = "query int, shard int, place int, payload binary"
 
 # Rows out of a shard carry the index of their query, or one of these.
 LATE = -1
-"""Elements that came after the watermark had passed their end."""
+"""Elements that came after the watermark had passed their end: Arrow IPC as in `runtime.late`."""
 REJECTS = -2
 """Input that could not be decoded: Arrow IPC with columns source, line, reason, text."""
 STATISTICS = -3

@@ -28,6 +28,7 @@ from penstock.runtime.decoding import file_decoder
 from penstock.runtime.detect import Detector
 from penstock.runtime.failures import reason_of, recovered
 from penstock.runtime.job import JOB_FILE, Job, publish
+from penstock.runtime.late import count_elements
 from penstock.runtime.rows import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
 from penstock.runtime.session import start_session
 from penstock.runtime.source import ElementSource
@@ -236,8 +237,9 @@ class _Run:
                     self._count(json.loads(payloads[i]))
                 else:
                     results.append((queries[i], payloads[i]))
-                    if queries[i] == LATE:
-                        self.statistics.late += pa.ipc.open_stream(payloads[i]).read_all().num_rows
+            late = [pa.ipc.open_stream(payload).read_all() for query, payload in results if query == LATE]
+            if late:
+                self.statistics.late += count_elements(late)
             self.on_batch(batch, results)
             self.statistics.batches += 1
             self.statistics.seconds = time.monotonic() - self.began
