@@ -21,6 +21,7 @@ from penstock.decode.occurrences import Occurrences
 from penstock.engine.exchange import match, spread, texts_for
 from penstock.engine.network import Network, network
 from penstock.engine.shard import Shard
+from penstock.engine.thresholds import Sieve, sieves
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.keys import Key
@@ -65,6 +66,10 @@ class Program:
         return [(str(i), step) for i, step in found if isinstance(step, steps.Scan)]
 
     @cached_property
+    def _sieves(self) -> dict[str, Sieve]:
+        return {str(place): sieve for place, sieve in sieves(self.network).items()}
+
+    @cached_property
     def keep_predicates(self) -> np.ndarray | None:
         """The ids of the predicates that a scan can match; None if one matches any."""
         wanted = [scan.predicate for _, scan in self._scans if scan.graph.streams]
@@ -85,6 +90,8 @@ class Program:
         for name, scan in self._scans:
             if stream in scan.graph.streams:
                 found = match(scan, triples, occurrences.start, occurrences.end)
+                if name in self._sieves and len(found):
+                    found = found.take(self._sieves[name].may_pass(found))
                 for shard, frame in spread(scan, found, self.shards):
                     by_shard.setdefault(shard, []).append((name, frame))
         if stream in self._instant_streams and len(occurrences.instants):
