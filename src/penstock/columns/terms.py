@@ -203,6 +203,13 @@ class TermTable:
         buffers = [bound, pa.py_buffer(offsets), pa.py_buffer(data)]
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ids), buffers)
 
+    def encoded(self, ids: np.ndarray) -> pa.DictionaryArray:
+        """The N-Triples text of each id, every text written once; null for unbound (0)."""
+        distinct, numbers = interning.numbered(np.ascontiguousarray(ids, np.int64))
+        texts = self.texts(distinct).cast(pa.binary()).cast(pa.string())
+        unbound = numbers == int(np.argmin(distinct)) if len(distinct) and distinct.min() == 0 else None
+        return pa.DictionaryArray.from_arrays(pa.array(numbers, mask=unbound), texts)
+
     def subset(self, ids: np.ndarray) -> TermChunk:
         """The texts of those of the ids that are hashed, each once."""
         hashed = _distinct_hashed(ids)

@@ -144,20 +144,16 @@ class ProgramShard:
 
 
 def answer_table(frame: Frame, terms: TermTable) -> pa.Table:
-    """Solutions as a table: N-Triples texts by variable, then `start` and `end` in µs."""
-    columns = [terms.texts(column).cast(pa.binary()).cast(pa.string()) for column in frame.ids]
+    """Solutions as a table: N-Triples texts by variable, then `start` and `end` in µs.
+
+    Each text is there once, however many rows have it: that is a fraction of the bytes, and
+    they go through several processes.
+    """
     timeless = frame.timeless_mask()
-    times = [pa.array(column, pa.int64(), mask=timeless) for column in (frame.start, frame.end)]
-    return pa.table(
-        [*columns, *times],
-        schema=pa.schema(
-            [
-                *((var, pa.string()) for var in frame.vars),
-                ("start", pa.int64()),
-                ("end", pa.int64()),
-            ]
-        ),
-    )
+    hidden = timeless if timeless.any() else None
+    times = [pa.array(column, pa.int64(), mask=hidden) for column in (frame.start, frame.end)]
+    columns = [terms.encoded(column) for column in frame.ids]
+    return pa.table([*columns, *times], names=[*frame.vars, "start", "end"])
 
 
 def to_ipc(table: pa.Table) -> bytes:
