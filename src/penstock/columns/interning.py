@@ -203,6 +203,21 @@ def numbered(ids):
     return found[:count], numbers
 
 
+@njit(cache=True)
+def among(ids, wanted):
+    """Which of the ids are among the wanted ones."""
+    size = 64
+    while size < 2 * wanted.size:
+        size *= 2
+    slots = np.full(size, -1, np.int32)
+    for k in range(wanted.size):
+        slots[_free_or_same(slots, wanted, wanted[k])] = k
+    mask = np.empty(ids.size, np.bool_)
+    for i in range(ids.size):
+        mask[i] = slots[_free_or_same(slots, wanted, ids[i])] >= 0
+    return mask
+
+
 _NO_SUFFIX = frozen(np.empty(0, np.uint8))
 
 

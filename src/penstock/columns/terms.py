@@ -67,6 +67,17 @@ class TermChunk:
         buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(self.ids), buffers)
 
+    def subset(self, ids: np.ndarray) -> TermChunk:
+        """The texts of those of the ids that are hashed; all of them must be here."""
+        wanted = _distinct_hashed(ids)
+        rows = np.flatnonzero(interning.among(interning.frozen(self.ids), wanted))
+        if len(rows) < len(wanted):
+            missing = wanted[~np.isin(wanted, self.ids)]
+            raise KeyError(f"no text for the id {int(missing[0]):#x}")
+        begin = self.offsets[rows]
+        places = begin << interning.LENGTH_BITS | self.offsets[rows + 1] - begin
+        return TermChunk(self.ids[rows], *interning.gather(self.data, places))
+
     def to_arrow(self) -> pa.RecordBatch:
         return pa.record_batch([pa.array(self.ids), self.texts()], schema=ARROW_SCHEMA)
 

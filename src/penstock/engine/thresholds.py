@@ -124,6 +124,7 @@ class Sieve:
             side = (test.var, test.comparison[0])
             alone[side] = _weaker(alone[side], test) if side in alone else test
         self.readers += [[test] for test in alone.values()]
+        self.tests = sum(map(len, self.readers))
 
     def may_pass(self, frame: Frame) -> np.ndarray:
         """Which rows may be of use; the filters still decide."""
@@ -155,8 +156,8 @@ def sieves(net: Network) -> dict[int, Sieve]:
         if not isinstance(step, steps.Scan) or not outgoing[place]:
             continue
         readers = [_tests(net, outgoing, edge.target) for edge in outgoing[place]]
-        if all(readers) and sum(map(len, readers)) <= MOST:
-            found[place] = Sieve(readers)
+        if all(readers) and (sieve := Sieve(readers)).tests <= MOST:
+            found[place] = sieve
     return found
 
 
