@@ -14,6 +14,7 @@ import pyarrow as pa
 from penstock.columns import interning
 from penstock.columns.ids import (
     HASHED,
+    UNBOUND,
     hash_text,
     id_of,
     inline_term,
@@ -217,8 +218,12 @@ class TermTable:
     def encoded(self, ids: np.ndarray) -> pa.DictionaryArray:
         """The N-Triples text of each id, every text written once; null for unbound (0)."""
         distinct, numbers = interning.numbered(np.ascontiguousarray(ids, np.int64))
+        unbound = None
+        if len(nothing := np.flatnonzero(distinct == UNBOUND)):
+            unbound = numbers == nothing[0]
+            distinct = np.delete(distinct, nothing[0])
+            numbers[numbers > nothing[0]] -= 1
         texts = self.texts(distinct).cast(pa.binary()).cast(pa.string())
-        unbound = numbers == int(np.argmin(distinct)) if len(distinct) and distinct.min() == 0 else None
         return pa.DictionaryArray.from_arrays(pa.array(numbers, mask=unbound), texts)
 
     def subset(self, ids: np.ndarray) -> TermChunk:
