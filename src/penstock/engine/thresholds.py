@@ -96,8 +96,9 @@ def _range(comparison: str, bound: Fraction) -> tuple[int, int]:
 def _decide(column, ranges, outside, true, unknown):
     count = 0
     for i in range(column.size):
-        kind = column[i] >> ids.SCALE_SHIFT
-        mantissa = column[i] & ids.MANTISSA_MASK
+        id_ = np.uint64(column[i])
+        kind = id_ >> np.uint64(ids.SCALE_SHIFT)  # unsigned, so that it counts from the front for sure
+        mantissa = np.int64(id_ & np.uint64(ids.MANTISSA_MASK))
         first = ranges[kind, 0]
         inside = (mantissa >= first) & (mantissa <= ranges[kind, 1])
         unknown[i] = first < 0
