@@ -160,3 +160,32 @@ def test_inline_values_are_written_as_their_terms_are(terms):
     table = TermTable()
     ids = np.array([table.add(term) for term in terms], np.int64)
     assert table.texts(ids).to_pylist() == [term_text(term) for term in terms]
+
+
+# --- answers: every text once ---
+
+
+def test_encoded_columns_hold_every_text_once():
+    table = TermTable()
+    ids = [table.add(term) for term in TERMS]
+    column = table.encoded(np.array([ids[0], 0, *ids, 0]))
+    assert column.to_pylist() == [str(TERMS[0]), None, *map(str, TERMS), None]
+    assert column.dictionary.to_pylist() == [*map(str, TERMS)]
+    assert table.encoded(np.array([], np.int64)).to_pylist() == []
+    assert table.encoded(np.array([0, 0], np.int64)).to_pylist() == [None, None]
+
+
+def test_encoding_takes_any_number_of_terms():
+    table = TermTable()
+    ids = np.array([table.add(Literal(f"{i % 5000}", datatype=XSD.integer)) for i in range(9000)])
+    assert table.encoded(ids).to_pylist() == table.texts(ids).cast(pa.binary()).cast(pa.string()).to_pylist()
+
+
+def test_a_part_of_a_chunk_is_what_some_ids_need():
+    chunk = TermChunk.of_texts([b"<a:%d>" % i for i in range(100)])
+    wanted = [hash_text(b"<a:%d>" % i) for i in (70, 3, 3)]
+    part = chunk.subset(np.array([*wanted, 0, id_of(TERMS[5])]))
+    assert sorted(part.texts().to_pylist()) == [b"<a:3>", b"<a:70>"]
+    assert sorted(part.ids.tolist()) == sorted(set(wanted))
+    with pytest.raises(KeyError, match="no text"):
+        chunk.subset(np.array([HASHED + 5]))

@@ -18,17 +18,41 @@ BEGIN = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
 PERIOD = 100_000_000
 """Microseconds between two readings of one sensor, on average."""
 
-QUERY = """PREFIX ex: <http://example.org/>
+_QUERY = """PREFIX ex: <http://example.org/>
 PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
 SELECT ?sensor ?before ?after
-WHERE { ?sensor ex:reads ?before } SEQ { ?sensor ex:reads ?after }
-FILTER (?after > ?before * {factor} && getDURATION() < "PT5M"^^xsd:duration)
+WHERE {{ ?sensor ex:reads ?before {earlier} }} SEQ {{ ?sensor ex:reads ?after {later} }}
+FILTER ({both} getDURATION() < "PT5M"^^xsd:duration)
 """
 
 
 def query(factor: float = 20) -> str:
-    """A reading that is many times the one before, within five minutes."""
-    return QUERY.replace("{factor}", f"{factor:g}")
+    """A reading that is so many times an earlier one, within five minutes."""
+    return _QUERY.format(earlier="", later="", both=f"?after > ?before * {factor:g} &&")
+
+
+def query_of_bounds(below: float, above: float) -> str:
+    """A low reading and then a high one within five minutes, each compared with a constant."""
+    return _QUERY.format(
+        earlier=f"FILTER (?before < {below:g})", later=f"FILTER (?after > {above:g})", both=""
+    )
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of the query, and its condition on an earlier row x and a later row y in SQL."""
+
+    name: str
+    query: str
+    condition: str
+
+
+FORMS = (
+    Form("×20", query(20), "y.v > x.v * 20"),
+    Form("<3, >98", query_of_bounds(3, 98), "x.v < 3 AND y.v > 98"),
+    Form("×1.5", query(1.5), "y.v > x.v * 1.5"),
+)
+"""Few answers; few rows on either side (2 % each) and few answers; an answer per element."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def bench(
         return
     console = Console(highlight=False)
     if not as_json:
-        console.print(f"[bold]{'case':<36}{'value':>16} {'unit':<14}{'peer':>24}{'ratio':>8}[/]")
+        console.print(f"[bold]{'case':<42}{'value':>16} {'unit':<14}{'peer':>24}{'ratio':>8}[/]")
     for figure in benchmarks.measure(name):
         if as_json:
             typer.echo(json.dumps(figure))
@@ -55,7 +55,7 @@ def row(figure: dict) -> str:
         peer = f"{figure['peer']} {_number(figure['peer_value'])}"
     if figure.get("ratio") is not None:
         ratio = f"{figure['ratio']:.2f}"
-    return f"{figure['case']:<36}{value:>16} {figure['unit']:<14}{peer:>24}{ratio:>8}"
+    return f"{figure['case']:<42}{value:>16} {figure['unit']:<14}{peer:>24}{ratio:>8}"
 
 
 def _number(value: float) -> str:

@@ -54,7 +54,11 @@ class Frame:
 
     def take(self, rows: np.ndarray) -> Frame:
         """The rows of an index array or a boolean mask."""
-        return Frame(self.vars, self.ids[:, rows], self.start[rows], self.end[rows])
+        if rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)
+        start = self.start[rows]
+        end = start if self.end is self.start else self.end[rows]
+        return Frame(self.vars, np.take(self.ids, rows, axis=1), start, end)
 
     def timeless_mask(self) -> np.ndarray:
         return self.start > self.end
@@ -97,14 +101,16 @@ class Pairs(Frame):
 
     Row k combines row `left_rows[k]` of `left` with row `right_rows[k]` of `right`: the union
     of their bindings, the hull of their intervals. A filter that rejects most combinations
-    then never touches the columns it does not name.
+    then never touches the columns it does not name. `in_order`: every left row ends before its
+    right row starts.
     """
 
     def __init__(
         self, left: Frame, left_rows: np.ndarray, right: Frame, right_rows: np.ndarray,
-        vars: Sequence[str],
+        vars: Sequence[str], *, in_order: bool = False,
     ) -> None:  # fmt: skip
         self.vars = tuple(vars)
+        self.in_order = in_order
         self.left, self.left_rows = left, left_rows
         self.right, self.right_rows = right, right_rows
         self._ids: np.ndarray | None = None
@@ -114,11 +120,13 @@ class Pairs(Frame):
 
     @cached_property
     def start(self) -> np.ndarray:  # type: ignore[override]
-        return np.minimum(self.left.start[self.left_rows], self.right.start[self.right_rows])
+        start = np.take(self.left.start, self.left_rows)
+        return start if self.in_order else np.minimum(start, np.take(self.right.start, self.right_rows))
 
     @cached_property
     def end(self) -> np.ndarray:  # type: ignore[override]
-        return np.maximum(self.left.end[self.left_rows], self.right.end[self.right_rows])
+        end = np.take(self.right.end, self.right_rows)
+        return end if self.in_order else np.maximum(np.take(self.left.end, self.left_rows), end)
 
     @property
     def ids(self) -> np.ndarray:  # type: ignore[override]
@@ -132,17 +140,18 @@ class Pairs(Frame):
     def column(self, var: str) -> np.ndarray:
         if self._ids is not None and var in self.vars:
             return self._ids[self.vars.index(var)]
-        in_left, in_right = var in self.left.vars, var in self.right.vars
-        if not in_right:
-            return self.left.column(var)[self.left_rows] if in_left else np.zeros(len(self), np.int64)
-        found = self.right.column(var)[self.right_rows]
-        if in_left:
-            mine = self.left.column(var)[self.left_rows]
-            found = np.where(mine != 0, mine, found)
-        return found
+        if var not in self.left.vars and var not in self.right.vars:
+            return np.zeros(len(self), np.int64)
+        if var not in self.left.vars:
+            return np.take(self.right.column(var), self.right_rows)
+        mine = np.take(self.left.column(var), self.left_rows)
+        if var not in self.right.vars or mine.all():
+            return mine
+        return np.where(mine != 0, mine, np.take(self.right.column(var), self.right_rows))
 
     def take(self, rows: np.ndarray) -> Frame:
-        return Pairs(self.left, self.left_rows[rows], self.right, self.right_rows[rows], self.vars)
+        left_rows, right_rows = self.left_rows[rows], self.right_rows[rows]
+        return Pairs(self.left, left_rows, self.right, right_rows, self.vars, in_order=self.in_order)
 
 
 def combine(left: Frame, right: Frame, vars: Sequence[str]) -> Frame:

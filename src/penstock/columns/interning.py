@@ -167,6 +167,57 @@ def distinct(ids, least):
     return found[:count]
 
 
+@njit(cache=True)
+def _free_or_same(slots, found, id_):
+    """The slot that holds the number of an id among `found`, or the free one where it belongs."""
+    # Inline ids differ in their low bits only; the middle of a product has something of all bits.
+    mixed = (np.uint64(id_) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(33)
+    slot = np.int64(mixed) & (slots.size - 1)
+    while slots[slot] >= 0 and found[slots[slot]] != id_:
+        slot = (slot + 1) & (slots.size - 1)
+    return slot
+
+
+@njit(cache=True)
+def numbered(ids):
+    """The distinct ids in the order in which they first come, and for each id which of them it is."""
+    slots = np.full(1024, -1, np.int32)
+    found = np.empty(slots.size // 2, np.int64)
+    numbers = np.empty(ids.size, np.int32)
+    count = 0
+    for i in range(ids.size):
+        slot = _free_or_same(slots, found, ids[i])
+        if slots[slot] < 0:
+            if count == found.size:
+                slots = np.full(4 * slots.size, -1, np.int32)
+                larger = np.empty(slots.size // 2, np.int64)
+                larger[:count] = found
+                found = larger
+                for k in range(count):
+                    slots[_free_or_same(slots, found, found[k])] = k
+                slot = _free_or_same(slots, found, ids[i])
+            slots[slot] = count
+            found[count] = ids[i]
+            count += 1
+        numbers[i] = slots[slot]
+    return found[:count], numbers
+
+
+@njit(cache=True)
+def among(ids, wanted):
+    """Which of the ids are among the wanted ones."""
+    size = 64
+    while size < 2 * wanted.size:
+        size *= 2
+    slots = np.full(size, -1, np.int32)
+    for k in range(wanted.size):
+        slots[_free_or_same(slots, wanted, wanted[k])] = k
+    mask = np.empty(ids.size, np.bool_)
+    for i in range(ids.size):
+        mask[i] = slots[_free_or_same(slots, wanted, ids[i])] >= 0
+    return mask
+
+
 _NO_SUFFIX = frozen(np.empty(0, np.uint8))
 
 

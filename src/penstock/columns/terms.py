@@ -14,6 +14,7 @@ import pyarrow as pa
 from penstock.columns import interning
 from penstock.columns.ids import (
     HASHED,
+    UNBOUND,
     hash_text,
     id_of,
     inline_term,
@@ -66,6 +67,17 @@ class TermChunk:
         """All texts as an Arrow array, without a copy."""
         buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(self.ids), buffers)
+
+    def subset(self, ids: np.ndarray) -> TermChunk:
+        """The texts of those of the ids that are hashed; all of them must be here."""
+        wanted = _distinct_hashed(ids)
+        rows = np.flatnonzero(interning.among(interning.frozen(self.ids), wanted))
+        if len(rows) < len(wanted):
+            missing = wanted[~np.isin(wanted, self.ids)]
+            raise KeyError(f"no text for the id {int(missing[0]):#x}")
+        begin = self.offsets[rows]
+        places = begin << interning.LENGTH_BITS | self.offsets[rows + 1] - begin
+        return TermChunk(self.ids[rows], *interning.gather(self.data, places))
 
     def to_arrow(self) -> pa.RecordBatch:
         return pa.record_batch([pa.array(self.ids), self.texts()], schema=ARROW_SCHEMA)
@@ -202,6 +214,17 @@ class TermTable:
         bound = pa.py_buffer(np.packbits(ids != 0, bitorder="little"))
         buffers = [bound, pa.py_buffer(offsets), pa.py_buffer(data)]
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ids), buffers)
+
+    def encoded(self, ids: np.ndarray) -> pa.DictionaryArray:
+        """The N-Triples text of each id, every text written once; null for unbound (0)."""
+        distinct, numbers = interning.numbered(np.ascontiguousarray(ids, np.int64))
+        unbound = None
+        if len(nothing := np.flatnonzero(distinct == UNBOUND)):
+            unbound = numbers == nothing[0]
+            distinct = np.delete(distinct, nothing[0])
+            numbers[numbers > nothing[0]] -= 1
+        texts = self.texts(distinct).cast(pa.binary()).cast(pa.string())
+        return pa.DictionaryArray.from_arrays(pa.array(numbers, mask=unbound), texts)
 
     def subset(self, ids: np.ndarray) -> TermChunk:
         """The texts of those of the ids that are hashed, each once."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
-from penstock.columns.terms import TermChunk, TermTable
+from penstock.columns.terms import TermChunk
 from penstock.plan.steps import Scan
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -58,4 +58,4 @@ def texts_for(frames: list[Frame], terms: TermChunk, shards: int) -> TermChunk:
     rows = sum(len(frame) for frame in frames)
     if len(terms) <= _FEW_TERMS or len(terms) <= rows and shards <= _FEW_SHARDS:
         return terms
-    return TermTable(terms).subset(np.concatenate([frame.ids.reshape(-1) for frame in frames]))
+    return terms.subset(np.concatenate([frame.ids.reshape(-1) for frame in frames]))

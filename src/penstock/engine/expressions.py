@@ -19,6 +19,7 @@ from penstock.algebra.nodes import TIME_FUNCTIONS, Aggregate, Call, Exists, Expr
 from penstock.columns import ids
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
+from penstock.engine.thresholds import threshold
 from penstock.errors import PenstockError
 from penstock.functions.chance import solution_seed
 from penstock.functions.errors import ExpressionError
@@ -127,6 +128,21 @@ class Evaluator:
         return Truth(known & (a == b), known & (a != b))
 
     def _comparison(self, call: Call, frame: Frame) -> Truth:
+        constant = threshold(call)
+        if constant is None:
+            return self._compared(call, frame)
+        true, unknown, count = constant.decide(frame.column(constant.var))
+        if count == len(frame):
+            return self._compared(call, frame)
+        truth = Truth(true, ~(true | unknown))
+        if count:
+            rest = np.flatnonzero(unknown)
+            compared = self._compared(call, frame.take(rest))
+            truth.true[rest] = compared.true
+            truth.false[rest] = compared.false
+        return truth
+
+    def _compared(self, call: Call, frame: Frame) -> Truth:
         left, right = (self._quantity(arg, frame) for arg in call.args)
         n = len(frame)
         if left is None or right is None or left.kind != right.kind:

@@ -54,8 +54,12 @@ LESS, GREATER = 0, 1
 
 
 @njit(cache=True)
-def fill_nodes(ids, columns, start, end, first, last, timed, with_time, nodes):
-    """Makes nodes first…last-1 of the rows with these numbers; without `timed` all times are 0."""
+def fill_nodes(ids, columns, compared, start, end, first, last, timed, with_time, nodes):
+    """Makes nodes first…last-1 of the rows with these numbers; without `timed` all times are 0.
+
+    `compared` is the column whose number prefilters compare (NaN if it is none that we know), or -1.
+    """
+    numbers = nodes.view(np.float64)
     hashes = np.empty(last - first, np.int64)
     places = np.zeros((1 << PARTITION_BITS) + 1, np.int64)
     for row in range(first, last):
@@ -85,17 +89,11 @@ def fill_nodes(ids, columns, start, end, first, last, timed, with_time, nodes):
         nodes[node, START] = start[row] if timed else 0
         nodes[node, END] = end[row] if timed else 0
         nodes[node, ROW] = row
+        if compared >= 0:
+            value, tag = number(ids[compared, row])
+            numbers[node, NUMBER] = np.nan if tag == FLOAT else value
         for k in range(columns.size):
             nodes[node, KEYS + k] = ids[columns[k], row]
-
-
-@njit(cache=True)
-def fill_numbers(column, first, last, nodes):
-    """Writes the number that each node's term stands for (NaN if it is none that we know)."""
-    numbers = nodes.view(np.float64)
-    for node in range(first, last):
-        value, tag = number(column[nodes[node, ROW]])
-        numbers[node, NUMBER] = np.nan if tag == FLOAT else value
 
 
 @njit(cache=True)
@@ -239,19 +237,38 @@ def join_batch(
 
 def batch_order(left, left_first, right, right_first, right_time):
     """The new nodes of both sides by partition and time, as node * 2 + side."""
+    order = np.empty(len(left) + len(right), np.int64)
+    if _merge(left, left_first, right, right_first, right_time, order):
+        return order
     times = np.concatenate([left[:, END], right[:, right_time]])
     partitions = np.concatenate([left[:, HASH], right[:, HASH]]) >> PARTITION_SHIFT
-    order = np.concatenate(
-        [
-            np.arange(left_first, left_first + len(left), dtype=np.int64) << 1,
-            np.arange(right_first, right_first + len(right), dtype=np.int64) << 1 | 1,
-        ]
-    )
-    # Rows mostly come in order, so these are two ascending runs: a stable sort just merges them.
-    begin = int(times.min())
-    if int(times.max()) - begin < 1 << PARTITION_SHIFT:
-        return order[np.argsort((partitions << PARTITION_SHIFT) + (times - begin), kind="stable")]
+    order[: len(left)] = np.arange(left_first, left_first + len(left)) << 1
+    order[len(left) :] = np.arange(right_first, right_first + len(right)) << 1 | 1
     return order[np.lexsort((times, partitions))]
+
+
+@njit(cache=True)
+def _merge(left, left_first, right, right_first, right_time, order):
+    """Merges nodes that are in order on both sides, as they are if rows come in order; else False."""
+    i = j = 0
+    partition, time = -1, 0
+    for place in range(order.size):
+        from_left = j == right.shape[0]
+        if i < left.shape[0] and j < right.shape[0]:
+            one, other = left[i, HASH] >> PARTITION_SHIFT, right[j, HASH] >> PARTITION_SHIFT
+            from_left = one < other or (one == other and left[i, END] <= right[j, right_time])
+        if from_left:
+            at, now = left[i, HASH] >> PARTITION_SHIFT, left[i, END]
+            order[place] = (left_first + i) << 1
+            i += 1
+        else:
+            at, now = right[j, HASH] >> PARTITION_SHIFT, right[j, right_time]
+            order[place] = (right_first + j) << 1 | 1
+            j += 1
+        if at < partition or (at == partition and now < time):
+            return False
+        partition, time = at, now
+    return True
 
 
 @njit(cache=True)

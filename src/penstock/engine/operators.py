@@ -359,6 +359,7 @@ class MeetOperator(Operator):
                         self.right.parts[right_part].frame(self.right.vars),
                         np.concatenate([j for _, j in pairs]),
                         self.step.vars,
+                        in_order=pairing.mode == kernels.SEQ,
                     )
                 )
         return Frame.concat(found, self.step.vars)

@@ -21,6 +21,7 @@ from penstock.decode.occurrences import Occurrences
 from penstock.engine.exchange import match, spread, texts_for
 from penstock.engine.network import Network, network
 from penstock.engine.shard import Shard
+from penstock.engine.thresholds import Sieve, sieves
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.keys import Key
@@ -62,6 +63,10 @@ class Program:
         return [(str(i), step) for i, step in found if isinstance(step, steps.Scan)]
 
     @cached_property
+    def _sieves(self) -> dict[str, Sieve]:
+        return {str(place): sieve for place, sieve in sieves(self.network).items()}
+
+    @cached_property
     def keep_predicates(self) -> np.ndarray | None:
         """The ids of the predicates that a scan can match; None if one matches any."""
         wanted = [scan.predicate for _, scan in self._scans if scan.graph.streams]
@@ -82,6 +87,8 @@ class Program:
         for name, scan in self._scans:
             if stream in scan.graph.streams:
                 found = match(scan, triples, occurrences.start, occurrences.end)
+                if name in self._sieves and len(found):
+                    found = found.take(self._sieves[name].may_pass(found))
                 for shard, frame in spread(scan, found, self.shards):
                     by_shard.setdefault(shard, []).append((name, frame))
         if stream in self._instant_streams and len(occurrences.instants):
@@ -132,20 +139,16 @@ class ProgramShard:
 
 
 def answer_table(frame: Frame, terms: TermTable) -> pa.Table:
-    """Solutions as a table: N-Triples texts by variable, then `start` and `end` in µs."""
-    columns = [terms.texts(column).cast(pa.binary()).cast(pa.string()) for column in frame.ids]
+    """Solutions as a table: N-Triples texts by variable, then `start` and `end` in µs.
+
+    Each text is there once, however many rows have it: that is a fraction of the bytes, and
+    they go through several processes.
+    """
     timeless = frame.timeless_mask()
-    times = [pa.array(column, pa.int64(), mask=timeless) for column in (frame.start, frame.end)]
-    return pa.table(
-        [*columns, *times],
-        schema=pa.schema(
-            [
-                *((var, pa.string()) for var in frame.vars),
-                ("start", pa.int64()),
-                ("end", pa.int64()),
-            ]
-        ),
-    )
+    hidden = timeless if timeless.any() else None
+    times = [pa.array(column, pa.int64(), mask=hidden) for column in (frame.start, frame.end)]
+    columns = [terms.encoded(column) for column in frame.ids]
+    return pa.table([*columns, *times], names=[*frame.vars, "start", "end"])
 
 
 def to_ipc(table: pa.Table) -> bytes:

@@ -42,7 +42,7 @@ OPERATORS: dict[type, type[Operator]] = {
 }
 
 _CLOCK = "clock"
-_SPARE_TERMS = 1 << 16
+_SPARE_TERMS = 1 << 18
 
 
 class Shard:

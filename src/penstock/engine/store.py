@@ -137,7 +137,7 @@ class Index:
         self.with_time = with_time
         self.timed = timed
         self.metric = metric
-        self.number = number  # the column that prefilters compare
+        self.number = -1 if number is None else number  # the column that prefilters compare
         self._reset()
 
     def _reset(self) -> None:
@@ -157,11 +157,9 @@ class Index:
             grown[: self.filled] = self.nodes[: self.filled]
             self.nodes = grown
         kernels.fill_nodes(
-            rows.ids, self.columns, rows.start, rows.end, self.filled, n, self.timed, self.with_time,
-            self.nodes,
+            rows.ids, self.columns, self.number, rows.start, rows.end, self.filled, n, self.timed,
+            self.with_time, self.nodes,
         )  # fmt: skip
-        if self.number is not None:
-            kernels.fill_numbers(rows.ids[self.number], self.filled, n, self.nodes)
         self.filled = n
         if len(self.slots) < n:
             linked, self.linked = self.linked, 0
@@ -223,7 +221,11 @@ class Store:
         """The frame's rows by part."""
         if not len(frame):
             return
-        code = frame.timeless_mask().astype(np.int64)
+        timeless = frame.timeless_mask()
+        if not timeless.any() and all(frame.ids[row].all() for row in self.split):
+            yield ((1 << len(self.split)) - 1, False), frame  # as rows mostly are
+            return
+        code = timeless.astype(np.int64)
         for bit, row in enumerate(self.split):
             code |= (frame.ids[row] != 0).astype(np.int64) << (bit + 1)
         first = int(code[0])
@@ -435,7 +437,7 @@ def probe_pairs(
         mode, within = kernels.ANY, None
     nodes = _empty_nodes(len(frame), kernels.KEYS + len(keys))
     kernels.fill_nodes(
-        frame.ids, np.array(keys, np.int64), frame.start, frame.end, 0, len(frame), index.timed,
+        frame.ids, np.array(keys, np.int64), -1, frame.start, frame.end, 0, len(frame), index.timed,
         index.with_time, nodes,
     )  # fmt: skip
     limit = kernels.UNLIMITED if within is None else within

@@ -380,16 +380,30 @@ def conjuncts(condition: a.Expression) -> list[a.Expression]:
 
 
 def push_filter(step: Step, condition: a.Expression) -> Step:
-    """The filter as far down as it means the same: below joins, to the side that binds its variables."""
+    """The filter as far down as it means the same: to the side of a join that binds its variables,
+    and to the scan itself. Equal rows pass or fail together, so it may come before `Unique`."""
     needed = {var.name for var in variables.of_expression(condition)}
-    movable = needed and not _depends_on_row(condition)
-    if movable and isinstance(step, steps.Meet):
-        for side in ("left", "right"):
-            if needed <= getattr(step, side).certain:
-                return replace(step, **{side: push_filter(getattr(step, side), condition)})
-    if movable and isinstance(step, steps.Columns) and needed <= step.input.certain:
-        return replace(step, input=push_filter(step.input, condition))
+    if needed and not _depends_on_row(condition):
+        if isinstance(step, steps.Meet):
+            for side in ("left", "right"):
+                if needed <= getattr(step, side).certain:
+                    return replace(step, **{side: push_filter(getattr(step, side), condition)})
+        # What the columns hide is another variable, even if it has the name of one that is needed.
+        if isinstance(step, (steps.Columns, steps.Unique)) and needed <= frozenset(step.vars):
+            return replace(step, input=push_filter(step.input, condition))
+        if isinstance(step, steps.Rename) and needed <= frozenset(step.vars):
+            names = dict(zip(step.vars, step.input.vars, strict=True))
+            return replace(step, input=push_filter(step.input, _renamed(condition, names)))
     return steps.Select(step, condition)
+
+
+def _renamed(expression: a.Expression, names: dict[str, str]) -> a.Expression:
+    """The expression with other names for its variables."""
+    if isinstance(expression, a.Var):
+        return a.Var(names[expression.name])
+    if isinstance(expression, a.Call):
+        return a.Call(expression.name, tuple(_renamed(arg, names) for arg in expression.args))
+    return expression
 
 
 _ROW_FUNCTIONS = frozenset((*a.TIME_FUNCTIONS, "RAND", "UUID", "STRUUID", "BNODE"))

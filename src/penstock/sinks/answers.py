@@ -193,6 +193,51 @@ def each_once(column: pa.ChunkedArray, render: Callable) -> list:
     return [None if at is None else rendered[at] for at in encoded.indices.to_pylist()]
 
 
+def text_column(column: pa.ChunkedArray, render: Callable[[str], str]) -> pa.ChunkedArray:
+    """A column of rendered terms, without a Python object per row; equal terms are rendered once."""
+    known: dict[str | None, str | None] = {None: None}
+    parts = []
+    for chunk in column.chunks:
+        encoded = chunk.dictionary_encode()
+        for value in encoded.dictionary.to_pylist():
+            if value not in known:
+                known[value] = render(value)
+        texts = pa.array([known[value] for value in encoded.dictionary.to_pylist()], pa.large_string())
+        parts.append(texts.take(encoded.indices))
+    return pa.chunked_array(parts, pa.large_string())
+
+
+def instant_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """`format_instant` of a column of µs."""
+    thousands = pc.multiply(pc.divide(column, 1000), 1000)
+    micros = column.cast(pa.timestamp("us"))
+    texts = pc.if_else(
+        pc.equal(column, thousands),
+        micros.cast(pa.timestamp("ms"), safe=False).cast(pa.large_string()),
+        micros.cast(pa.large_string()),
+    )
+    return joined(pc.utf8_replace_slice(texts, 10, 11, "T"), "Z")
+
+
+def joined(*parts: pa.ChunkedArray | str, by: str = "", skip: bool = False) -> pa.ChunkedArray:
+    """Columns and texts put together row by row; null if one is null, unless it is to be skipped."""
+    how = "skip" if skip else "emit_null"
+    wide = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*wide, pa.scalar(by, pa.large_string()), null_handling=how)
+
+
+def text_bytes(column: pa.ChunkedArray) -> bytes:
+    """All texts of a column, one after the other."""
+    parts = []
+    for chunk in column.chunks:
+        _, offsets, data = chunk.buffers()
+        if len(chunk) and data is not None:
+            ends = memoryview(offsets).cast("q")
+            begin, end = ends[chunk.offset], ends[chunk.offset + len(chunk)]
+            parts.append(data.slice(begin, end - begin))
+    return b"".join(parts)
+
+
 def term_column(table: pa.Table, at: int) -> pa.ChunkedArray:
     """A column of terms; ASK answers may come as Booleans and are terms here too."""
     column = table.column(at)

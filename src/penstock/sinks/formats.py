@@ -24,16 +24,22 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyoxigraph import RdfFormat, parse, serialize
 
 from penstock.errors import UsageError
 from penstock.sinks.answers import (
+    INTERVAL_COLUMNS,
     Answers,
     Layout,
     Shape,
+    instant_column,
+    joined,
     json_term,
     plain_text,
-    rendered_rows,
+    term_column,
+    text_bytes,
+    text_column,
 )
 from penstock.terms import XSD
 from penstock.timeline import format_instant
@@ -82,16 +88,24 @@ class Csv(_Columns):
         return self._lines([self.layout.names])
 
     def batch(self, answers: Answers, *, first: bool) -> bytes:
-        lines: list[list[str | None]] = []
-        for _, shape, table in self.tables(answers):
-            own = {name: at for at, name in enumerate(self.layout.columns_of(shape))}
-            places = [own.get(name) for name in self.layout.names]
-            for row in rendered_rows(table, plain_text):
-                line = [None if at is None else row[at] for at in places]
-                if self.layout.query:
-                    line[0] = shape.name
-                lines.append(line)
-        return self._lines(lines)
+        return b"".join(self._table(shape, table) for _, shape, table in self.tables(answers))
+
+    def _table(self, shape: Shape, table: pa.Table) -> bytes:
+        last = table.num_columns - len(INTERVAL_COLUMNS)
+        columns = [
+            text_column(term_column(table, at), lambda notation: self._field(plain_text(notation)))
+            for at in range(last)
+        ]
+        columns += [instant_column(table.column(at)) for at in range(last, table.num_columns)]
+        own = dict(zip(self.layout.columns_of(shape), columns, strict=True))
+        cells = [pc.fill_null(own[name], "") if name in own else "" for name in self.layout.names]
+        if self.layout.query:
+            cells[0] = self._field(shape.name)
+        return text_bytes(joined(joined(*cells, by=","), "\r\n"))
+
+    def _field(self, text: str) -> str:
+        """A text as it stands before a comma, in quotes if it needs them."""
+        return self._lines([[text, None]]).decode()[: -len(",\r\n")]
 
     def _lines(self, rows: list) -> bytes:
         out = io.StringIO()
@@ -109,29 +123,36 @@ class Json(_Columns):
         return f'{{"head": {head},\n "results": {{"bindings": ['.encode()
 
     def batch(self, answers: Answers, *, first: bool) -> bytes:
-        lines: list[str] = []
-        for _, shape, table in self.tables(answers):
-            names = self.layout.columns_of(shape)
-            query = {}
-            if self.layout.query:
-                query[self.layout.query] = {"type": "literal", "value": shape.name}
-            for row in rendered_rows(table, json_term, _json_instant):
-                bound = {n: term for n, term in zip(names, row, strict=True) if term is not None}
-                lines.append(json.dumps(query | bound, ensure_ascii=False))
-        if not lines:
-            return b""
-        return (("\n" if first else ",\n") + ",\n".join(lines)).encode()
+        lines = b"".join(self._table(shape, table) for _, shape, table in self.tables(answers))
+        # Each line begins with what ends the one before it.
+        return lines[1:] if first else lines
+
+    def _table(self, shape: Shape, table: pa.Table) -> bytes:
+        last = table.num_columns - len(INTERVAL_COLUMNS)
+        members = []
+        for at, name in enumerate(self.layout.columns_of(shape)):
+            key = _json(name) + ": "
+            if at < last:
+                terms = text_column(term_column(table, at), lambda notation: _json(json_term(notation)))
+                members.append(joined(key, terms))
+            else:
+                before, after = _json(_instant_term("|")).split("|")
+                members.append(joined(key + before, instant_column(table.column(at)), after))
+        if self.layout.query:
+            name = {"type": "literal", "value": shape.name}
+            members.insert(0, f"{_json(self.layout.query)}: {_json(name)}")
+        return text_bytes(joined(",\n{", joined(*members, by=", ", skip=True), "}"))
 
     def footer(self) -> bytes:
         return b"\n]}}\n"
 
 
-def _json_instant(instant: int) -> dict[str, str]:
-    return {
-        "type": "literal",
-        "value": format_instant(instant),
-        "datatype": XSD.dateTime.value,
-    }
+def _instant_term(text: str) -> dict[str, str]:
+    return {"type": "literal", "value": text, "datatype": XSD.dateTime.value}
+
+
+def _json(value: str | dict) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 class _Elements(Encoder):
