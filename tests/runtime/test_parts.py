@@ -98,6 +98,13 @@ class TestCheckpoint:
         with pytest.raises(InputError, match=said):
             open_checkpoint(tmp_path / "c", program, streams, lateness)
 
+    def test_one_whose_state_belongs_to_another_plan_is_refused(self, tmp_path):
+        open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
+        replanned = ToyProgram(3)
+        replanned.layout = "other"
+        with pytest.raises(InputError, match="another version of Penstock"):
+            open_checkpoint(tmp_path / "c", replanned, self.STREAMS, 5)
+
     def test_a_damaged_one_and_a_foreign_directory_are_refused(self, tmp_path):
         place = open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
         place.identity.write_text("{")

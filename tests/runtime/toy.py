@@ -61,6 +61,7 @@ class ToyProgram:
     def __init__(self, shards: int = 2, fingerprint: str = "toy", fail_on: int | None = None):
         self.shards = shards
         self.fingerprint = fingerprint
+        self.layout = "toy"
         self.fail_on = fail_on
 
     def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:

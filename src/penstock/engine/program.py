@@ -54,6 +54,13 @@ class Program:
         return digest.hexdigest()
 
     @cached_property
+    def layout(self) -> str:
+        """The same for the same operators in the same places: stored state belongs to them."""
+        operators = [(type(step).__name__, step.vars) for step in self.network.steps]
+        edges = [(edge.source, edge.target, edge.slot) for edge in self.network.edges]
+        return hashlib.blake2b(repr((operators, edges)).encode(), digest_size=16).hexdigest()
+
+    @cached_property
     def network(self) -> Network:
         return network(query.step for query in self.plan.queries)
 

@@ -69,7 +69,8 @@ def make_archive() -> Path:
 class _Sample:
     """The smallest program that goes through everything: it keeps and answers what comes."""
 
-    fingerprint, shards, keep_predicates = "sample", 2, None
+    fingerprint = layout = "sample"
+    shards, keep_predicates = 2, None
 
     def route(self, stream: int, occurrences: Any) -> list[tuple[int, bytes]]:
         return [(0, b"x"), (1, b"y")]

@@ -1,6 +1,6 @@
 """The checkpoint directory: what it holds, and whose it is.
 
-- `checkpoint.json`: the fingerprint of the queries, shards, streams and lateness
+- `checkpoint.json`: the fingerprint of the queries, their plan, shards, streams and lateness
 - `source/`: logs of segments, spooled standard input, the job for the workers
 - `spark/`: Spark's own offsets, commits and state
 """
@@ -16,7 +16,7 @@ from penstock.errors import InputError, UsageError
 from penstock.runtime.contract import Program
 from penstock.sources.streams import StreamSpec
 
-LAYOUT = 1
+LAYOUT = 2
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ def _identity(program: Program, streams: tuple[StreamSpec, ...], lateness: int) 
     return {
         "layout": LAYOUT,
         "fingerprint": program.fingerprint,
+        "plan": program.layout,
         "shards": program.shards,
         "streams": [[spec.iri, *spec.paths] for spec in streams],
         "lateness": lateness,
@@ -107,6 +108,7 @@ def check_checkpoint(
         ("streams", "belongs to other streams"),
         ("lateness", "was begun with another lateness"),
         ("fingerprint", "belongs to other queries or graphs"),
+        ("plan", "was written by another version of Penstock, which planned these queries in another way"),
     ):
         if stored.get(name) != identity[name]:
             detail = ""

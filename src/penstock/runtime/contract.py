@@ -41,6 +41,7 @@ class Program(Protocol):
     """All registered queries, ready to run; travels to the workers by pickle."""
 
     fingerprint: str
+    layout: str
     shards: int
     keep_predicates: np.ndarray | None
 
