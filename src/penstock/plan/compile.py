@@ -179,7 +179,7 @@ class Compiler(PathCompiler):
         if outer is not None:
             looked_at = frozenset() if condition is None else variables.of_expression(condition)
             looked_at -= frozenset(map(a.Var, left.certain | right.certain))
-            right = remembering(right, (var.name for var in looked_at & outer.vars), steps.other)
+            right = remembering(right, [n for n in outer.names if a.Var(n) in looked_at], steps.other)
             left = outer.seen(left, looked_at, seeded=True)
             if outer.tag in right.vars:
                 left = outer.tagged(left)

@@ -122,7 +122,8 @@ class Substitution:
         names = [name for name in self.names if a.Var(name) in looked_at]
         if not names:
             return step
-        return self.bind(remembering(step, names if seeded else set(names) & set(step.vars)), names)
+        copied = names if seeded else [name for name in names if name in step.vars]
+        return self.bind(remembering(step, copied), names)
 
     def unseen(self, step: Step, columns: tuple[str, ...]) -> Step:
         """The solutions as they were before `seen`: these columns, and the tag."""
