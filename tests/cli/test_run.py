@@ -23,6 +23,7 @@ class RecordingEngine:
 
     made: RecordingEngine
     rejected: list[dict] = []
+    late: list[dict] = []
     problem: Exception | None = None
     refusal: Exception | None = None
     interrupted = False
@@ -54,7 +55,7 @@ class RecordingEngine:
                     id=number,
                     answers={0: FOUND},
                     rejected=self.rejected,
-                    late=[],
+                    late=self.late,
                     statistics=statistics,
                 )
             )
@@ -122,6 +123,15 @@ def test_what_was_rejected_is_counted_and_kept(tmp_path, monkeypatch, capfd):
     assert len((tmp_path / "found.csv.rejected.jsonl").read_text().splitlines()) == 2
     assert "2 rejected lines, see found.csv.rejected.jsonl" in capfd.readouterr().err
     assert not (tmp_path / "found.csv.late.jsonl").exists()
+
+
+def test_what_came_late_is_counted_and_kept_with_what_to_do(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(RecordingEngine, "late", [{"graph": "<urn:g>", "triples": []}])
+    assert cli.call("run q.rq --stream s.nq --out found.csv".split()) == 0
+    assert len((tmp_path / "found.csv.late.jsonl").read_text().splitlines()) == 2
+    said = capfd.readouterr().err
+    assert "2 late elements, see found.csv.late.jsonl" in said
+    assert "hint: --lateness" in said and "its own --stream" in said
 
 
 def test_what_was_rejected_is_told_where_there_is_no_file(monkeypatch, capfd):

@@ -24,6 +24,12 @@ INTERRUPTED = 130
 """The exit code that shells use for Ctrl-C."""
 
 
+LATE_HINT = (
+    "--lateness DURATION waits for them; the files of a directory follow each other by name, so give"
+    " files that cover the same time each its own --stream"
+)
+
+
 class Format(StrEnum):
     """How answers are written."""
 
@@ -189,7 +195,7 @@ def run(
     if not quiet:
         unused = [
             Unused("rejected line", sides.rejected.count, rejected, "--rejected", first_rejected),
-            Unused("late element", sides.late.count, late, "--late"),
+            Unused("late element", sides.late.count, late, "--late", hint=LATE_HINT),
         ]
         show_summary(statistics, found, unused)
     if statistics.interrupted and not follow:

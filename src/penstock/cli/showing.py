@@ -96,6 +96,7 @@ class Unused:
     kept_in: Path | None
     option: str
     first: dict[str, Any] | None = None
+    hint: str = ""
 
     def __str__(self) -> str:
         text = count(self.number, self.kind)
@@ -120,5 +121,7 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused]) -> None:
     for each in unused:
         if each.number:
             show_warning(str(each))
+            if each.hint:
+                show_note(f"  hint: {each.hint}")
     if not statistics.elements and not any(each.number for each in unused):
         show_warning("there was nothing in the streams")
