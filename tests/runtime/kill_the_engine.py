@@ -84,8 +84,10 @@ def main(kills: int, events: int, seed: int) -> int:
     while True:
         life = start(directory, "killed")
         try:
-            # Sometimes before the first batch, mostly in the middle, sometimes too late.
-            life.wait(None if done == kills else chance.uniform(0.5, 1.0) * length)
+            if done == kills:
+                life.wait()
+            else:
+                live_a_while(life, directory, chance, length)
             assert life.returncode == 0
             if done == kills:
                 break
@@ -100,12 +102,35 @@ def main(kills: int, events: int, seed: int) -> int:
             kill(life)
             done += 1
             size = (directory / "killed.csv").stat().st_size if (directory / "killed.csv").exists() else 0
-            print(f"kill {done}: {size:,} bytes of answers", flush=True)
+            batches = committed(directory / "killed.checkpoint" / "spark" / "commits")
+            print(f"kill {done}: after {batches} batches, {size:,} bytes of answers", flush=True)
     if not same(directory):
         return 1
     print(f"{done} kills: all files that were finished are identical to the undisturbed ones")
     shutil.rmtree(directory)
     return 0
+
+
+def live_a_while(life: subprocess.Popen, directory: Path, chance: random.Random, length: float) -> None:
+    """Returns if the run ends by itself, and raises TimeoutExpired when it is time to kill it.
+
+    Mostly that is soon after its first batch, at any moment of a later one; sometimes any moment of
+    its start.
+    """
+    if chance.random() < 0.2:
+        life.wait(chance.uniform(0, 0.7) * length)
+        return
+    commits = directory / "killed.checkpoint" / "spark" / "commits"
+    earlier = committed(commits)
+    while life.poll() is None and committed(commits) == earlier:
+        time.sleep(0.02)
+    life.wait(chance.uniform(0, 4))
+
+
+def committed(commits: Path) -> int:
+    """How many batches a run has finished, over all its lives."""
+    numbers = [int(name) for name in os.listdir(commits) if name.isdigit()] if commits.exists() else []
+    return max(numbers, default=-1) + 1
 
 
 def repeat_late(source: Path, path: Path) -> None:
@@ -139,6 +164,6 @@ if __name__ == "__main__":
     else:
         options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
         options.add_argument("--kills", type=int, default=20)
-        options.add_argument("--events", type=int, default=6_000)
+        options.add_argument("--events", type=int, default=20_000)
         options.add_argument("--seed", type=int, default=1)
         sys.exit(main(**vars(options.parse_args())))
