@@ -18,8 +18,7 @@ from penstock.algebra import (
     TriplePattern,
     Var,
 )
-from penstock.algebra.printing import to_sexpr
-from penstock.functions.chance import solution_seed, template_blank
+from penstock.functions.chance import rule_name, solution_seed, template_blank
 from penstock.terms import XSD, BlankNode, Literal, NamedNode, Term
 
 SUBJECT, PREDICATE, OBJECT = "subject", "predicate", "object"
@@ -98,7 +97,7 @@ def _instance(query: Construct, part, one: Solution) -> Term | None:
 def fresh_blank_node(query: Construct, label: str, one: Solution) -> BlankNode:
     """The blank node that stands for a template's label in ⟨rule, μ, t, t′⟩: always the same."""
     seed = solution_seed(one.mu, one.start, one.end)
-    return template_blank(to_sexpr(query), label, seed)
+    return template_blank(rule_name(query), label, seed)
 
 
 def ask(query: Ask, scope: Scope) -> Answers:

@@ -34,12 +34,6 @@ class InstantOperator(Operator):
             due = due.extended(name, self.evaluator.column(expression, due, f"?{name}"))
         return due
 
-    def instants(self, clock: Clock) -> np.ndarray:
-        """The instants that pass in this step; without a stream, the one timeless moment."""
-        if self.depends_on_stream:
-            return clock.instants(self.step.instants)
-        return np.full(int(clock.first), TIMELESS_END, np.int64)
-
 
 class AggregatedOperator(InstantOperator):
     def __init__(self, step: steps.Aggregated, name: str, surroundings: Surroundings) -> None:
@@ -135,7 +129,13 @@ class OrderedOperator(InstantOperator):
 class AskedOperator(InstantOperator):
     def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
         due = self.due(inputs[0], clock)
-        instants = np.unique(np.concatenate([self.instants(clock), due.end]))
+        instants = np.unique(np.concatenate([self._instants(clock), due.end]))
         answers = np.where(np.isin(instants, due.end), TRUE, FALSE)
         start = np.where(instants == TIMELESS_END, TIMELESS_START, instants)
         return Frame(("answer",), answers[None, :], start, instants)
+
+    def _instants(self, clock: Clock) -> np.ndarray:
+        """The instants that pass in this step; without a stream, the one timeless moment."""
+        if self.depends_on_stream:
+            return clock.instants(self.step.instants)
+        return np.full(int(clock.first), TIMELESS_END, np.int64)

@@ -10,7 +10,8 @@ import uuid
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from penstock.algebra.nodes import Extend, Filter, OrderBy, Pattern
+from penstock.algebra.nodes import Extend, Filter, OrderBy, Pattern, Query
+from penstock.algebra.printing import to_sexpr
 from penstock.functions.values import text_literal
 from penstock.terms import XSD, BlankNode, Literal, NamedNode, Term
 
@@ -66,6 +67,11 @@ def fresh_blank(*place: object) -> BlankNode:
 def labelled_blank(seed: int, label: str) -> BlankNode:
     """BNODE(label): the same blank node for the same label within one solution."""
     return BlankNode("b" + _digest("label", seed, label).hex())
+
+
+def rule_name(rule: Query) -> str:
+    """What names the blank nodes of a rule's template; the same for equal rules."""
+    return _digest("rule", to_sexpr(rule)).hex()
 
 
 def template_blank(rule: str, label: str, seed: int) -> BlankNode:

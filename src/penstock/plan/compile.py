@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import reduce
 
 from penstock.algebra import nodes as a
-from penstock.algebra.printing import to_sexpr
 from penstock.functions import chance
 from penstock.plan import bounds, steps, variables, walk
 from penstock.plan.catalog import Catalog
@@ -45,7 +44,7 @@ def compile_query(
     if isinstance(query, a.Describe):
         return compiler.description(query, scope)
     step = compiler.pattern(query.pattern, scope)
-    return steps.Constructed(step, query.template, to_sexpr(query), feeds)
+    return steps.Constructed(step, query.template, chance.rule_name(query), feeds)
 
 
 class Compiler(PathCompiler):
@@ -86,7 +85,7 @@ class Compiler(PathCompiler):
             required = columns_of(bound, (resource.name,))
             branches.append(steps.Outer(required, triples, "ended", instants=scope.instants, describes=True))
         step = reduce(steps.Merge, branches) if branches else NOTHING
-        return steps.Constructed(step, (triple,), to_sexpr(query), feeds=False)
+        return steps.Constructed(step, (triple,), chance.rule_name(query), feeds=False)
 
     # --- leaves ---
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from penstock.algebra import nodes as a
@@ -12,6 +12,30 @@ from penstock.plan.matching import may_have_no_length
 from penstock.plan.scope import Scope
 from penstock.plan.steps import Step, columns_of
 from penstock.terms import NamedNode
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The columns of the pairs that a path connects, and what is written at its ends.
+
+    The latter matters to paths without length, and is None in the middle of a path.
+    """
+
+    x: str
+    y: str
+    subject: a.TermOrVar | None = None
+    object: a.TermOrVar | None = None
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        return self.x, self.y
+
+    def reversed(self) -> Ends:
+        return Ends(self.y, self.x, self.object, self.subject)
+
+    def constants(self, scope: Scope) -> list[a.TermOrVar]:
+        """The ends that are one term: written so, or substituted by EXISTS."""
+        return [end for end in dict.fromkeys((self.subject, self.object)) if _is_constant(end, scope)]
 
 
 class PathCompiler(ABC):
@@ -39,7 +63,7 @@ class PathCompiler(ABC):
         x, y = self.fresh("x"), self.fresh("y")
         key = a.Var(scope.key) if scope.key is not None else None
         inner = replace(scope, key={node.object: y, node.subject: x}.get(key))
-        step = self.path(node.path, x, y, inner, node.subject, node.object)
+        step = self.path(node.path, Ends(x, y, node.subject, node.object), inner)
         ends = {x: node.subject, y: node.object}
         for column, end in ends.items():
             if _is_constant(end, scope):
@@ -53,49 +77,32 @@ class PathCompiler(ABC):
             kept[scope.outer.tag] = scope.outer.tag
         return steps.Rename(columns_of(step, tuple(kept)), tuple(kept.values()))
 
-    def path(
-        self,
-        path: a.Path,
-        x: str,
-        y: str,
-        scope: Scope,
-        subject: a.TermOrVar | None = None,
-        object_: a.TermOrVar | None = None,
-    ) -> Step:
-        """The pairs (x, y) that a path connects; constant ends matter to zero-length paths."""
+    def path(self, path: a.Path, ends: Ends, scope: Scope) -> Step:
+        """The pairs that a path connects."""
         if isinstance(path, NamedNode):
-            return self.scan(a.TriplePattern(a.Var(x), path, a.Var(y)), scope)
+            return self.scan(a.TriplePattern(a.Var(ends.x), path, a.Var(ends.y)), scope)
         if isinstance(path, a.Inverse):
-            return _pairs_of(self.path(path.path, y, x, scope, object_, subject), x, y, scope)
+            return _pairs_of(self.path(path.path, ends.reversed(), scope), ends, scope)
         if isinstance(path, a.Sequence):
-            return self._sequence(path, x, y, scope, subject, object_)
+            return self._sequence(path, ends, scope)
         if isinstance(path, a.Alternative):
-            left = self.path(path.left, x, y, scope, subject, object_)
-            return _merged(left, self.path(path.right, x, y, scope, subject, object_), scope)
+            return _merged(self.path(path.left, ends, scope), self.path(path.right, ends, scope), scope)
         if isinstance(path, a.NegatedSet):
-            return self._negated(path, x, y, scope)
-        pairs = steps.Unique(self._inner(path.path, x, y, scope, subject, object_))
+            return self._negated(path, ends, scope)
+        pairs = steps.Unique(self._inner(path.path, ends, scope))
         if not isinstance(path, a.ZeroOrOne):
             pairs = steps.Closure(pairs, scope.within)
         if isinstance(path, a.OneOrMore):
             return pairs
-        same = a.Call("SAMETERM", (a.Var(x), a.Var(y)))
-        zero = _merged(self._zero_length(x, y, scope, subject, object_), steps.Select(pairs, same), scope)
+        same = a.Call("SAMETERM", (a.Var(ends.x), a.Var(ends.y)))
+        zero = _merged(self._zero_length(ends, scope), steps.Select(pairs, same), scope)
         longer = steps.Select(pairs, a.Call("!", (same,)))
         return _merged(steps.Unique(zero, subsume=True), longer, scope)
 
-    def _sequence(
-        self,
-        path: a.Sequence,
-        x: str,
-        y: str,
-        scope: Scope,
-        subject: a.TermOrVar | None,
-        object_: a.TermOrVar | None,
-    ) -> Step:
+    def _sequence(self, path: a.Sequence, ends: Ends, scope: Scope) -> Step:
         """`p/q/…`: neighbouring links are triples of one BGP, as SPARQL translates them."""
         links = _links(path)
-        names = [x, *(self.fresh("m") for _ in links[1:]), y]
+        names = [ends.x, *(self.fresh("m") for _ in links[1:]), ends.y]
         joined: Step | None = None
         triples: list[a.TriplePattern] = []
 
@@ -112,46 +119,38 @@ class PathCompiler(ABC):
             if triples:
                 join(self.bgp(a.BGP(tuple(triples)), scope))
                 triples = []
-            first = subject if place == 0 else None
-            last = object_ if place == len(links) - 1 else None
-            join(self.path(link, begin, end, scope, first, last))
+            first = ends.subject if place == 0 else None
+            last = ends.object if place == len(links) - 1 else None
+            join(self.path(link, Ends(begin, end, first, last), scope))
         if triples:
             join(self.bgp(a.BGP(tuple(triples)), scope))
-        return _pairs_of(joined, x, y, scope)
+        return _pairs_of(joined, ends, scope)
 
-    def _inner(
-        self,
-        path: a.Path,
-        x: str,
-        y: str,
-        scope: Scope,
-        subject: a.TermOrVar | None,
-        object_: a.TermOrVar | None,
-    ) -> Step:
+    def _inner(self, path: a.Path, ends: Ends, scope: Scope) -> Step:
         """The pairs of the path inside `+ * ?`, between variables, and from and to constant ends.
 
         SPARQL's ALP evaluates the inner path at a term: only for a zero-length path inside
         does that differ from a variable bound to the term.
         """
-        constants = [end for end in dict.fromkeys((subject, object_)) if _is_constant(end, scope)]
+        constants = ends.constants(scope)
         if not constants or not may_have_no_length(path):
-            return self.path(path, x, y, scope)
+            return self.path(path, Ends(*ends.columns), scope)
         branches = []
         for begin in (None, *constants):
             for finish in (None, *constants):
-                step = self.path(path, x, y, scope, begin, finish)
-                for column, end in ((x, begin), (y, finish)):
+                step = self.path(path, Ends(*ends.columns, begin, finish), scope)
+                for column, end in ((ends.x, begin), (ends.y, finish)):
                     if end is not None:
                         step = _where(step, column, end, scope)
                         continue
                     for constant in constants:
                         step = _where(step, column, constant, scope, differs=True)
-                branches.append(_pairs_of(step, x, y, scope))
+                branches.append(_pairs_of(step, ends, scope))
         return reduce(lambda left, right: _merged(left, right, scope), branches)
 
-    def _negated(self, path: a.NegatedSet, x: str, y: str, scope: Scope) -> Step:
+    def _negated(self, path: a.NegatedSet, ends: Ends, scope: Scope) -> Step:
         directions = []
-        for names, (s, o) in ((path.forward, (x, y)), (path.backward, (y, x))):
+        for names, (s, o) in ((path.forward, ends.columns), (path.backward, ends.reversed().columns)):
             if names is not None:
                 p = a.Var(self.fresh("p"))
                 triple = a.TriplePattern(a.Var(s), p, a.Var(o))
@@ -159,38 +158,30 @@ class PathCompiler(ABC):
                 for name in names:
                     same = a.Call("SAMETERM", (p, name))
                     step = steps.Select(step, a.Call("!", (same,)))
-                directions.append(columns_of(step, (x, y)))
+                directions.append(columns_of(step, ends.columns))
         return reduce(steps.Merge, directions)
 
-    def _zero_length(
-        self,
-        x: str,
-        y: str,
-        scope: Scope,
-        subject: a.TermOrVar | None,
-        object_: a.TermOrVar | None,
-    ) -> Step:
-        constants = list(dict.fromkeys(end for end in (subject, object_) if _is_constant(end, scope)))
-        if constants:
-            return self._at_constants(constants, x, y, scope)
+    def _zero_length(self, ends: Ends, scope: Scope) -> Step:
+        if constants := ends.constants(scope):
+            return self._at_constants(constants, ends, scope)
         s, p, o = (a.Var(self.fresh(kind)) for kind in "spo")
         triples = self.scan(a.TriplePattern(s, p, o), scope, unique=False)
-        ends = [steps.Rename(columns_of(triples, (end.name,)), (x,)) for end in (s, o)]
-        nodes = steps.Unique(steps.Merge(*ends), subsume=True)
-        return steps.Compute(nodes, y, a.Var(x))
+        nodes = [steps.Rename(columns_of(triples, (node.name,)), (ends.x,)) for node in (s, o)]
+        return steps.Compute(steps.Unique(steps.Merge(*nodes), subsume=True), ends.y, a.Var(ends.x))
 
-    def _at_constants(self, ends: list[a.TermOrVar], x: str, y: str, scope: Scope) -> Step:
-        """⟨c, c⟩ for the one term c that all these ends are."""
-        names = [end.name for end in ends if isinstance(end, a.Var)]
+    def _at_constants(self, constants: list[a.TermOrVar], ends: Ends, scope: Scope) -> Step:
+        """⟨c, c⟩ for the one term c that all these constants are."""
+        names = [constant.name for constant in constants if isinstance(constant, a.Var)]
         if not names:
-            return steps.Table((x, y), ((ends[0], ends[0]),) if len(ends) == 1 else ())
+            rows = ((constants[0], constants[0]),) if len(constants) == 1 else ()
+            return steps.Table(ends.columns, rows)
         bindings = scope.outer.bindings(names)
-        for end in ends:
-            if end != a.Var(names[0]):
-                bindings = steps.Select(bindings, a.Call("SAMETERM", (a.Var(names[0]), end)))
+        for constant in constants:
+            if constant != a.Var(names[0]):
+                bindings = steps.Select(bindings, a.Call("SAMETERM", (a.Var(names[0]), constant)))
         bindings = columns_of(bindings, (names[0], scope.outer.tag))
-        one = steps.Rename(bindings, (x, scope.outer.tag))
-        return _pairs_of(steps.Compute(one, y, a.Var(x)), x, y, scope)
+        one = steps.Rename(bindings, (ends.x, scope.outer.tag))
+        return _pairs_of(steps.Compute(one, ends.y, a.Var(ends.x)), ends, scope)
 
 
 def _links(path: a.Path) -> list[a.Path]:
@@ -228,10 +219,10 @@ def _where(step: Step, column: str, end: a.TermOrVar, scope: Scope, *, differs: 
     return columns_of(steps.Select(step, a.Call("!", (same,)) if differs else same), columns)
 
 
-def _pairs_of(step: Step, x: str, y: str, scope: Scope) -> Step:
-    """The columns x and y, and the tag where EXISTS substitutes."""
+def _pairs_of(step: Step, ends: Ends, scope: Scope) -> Step:
+    """The columns of the ends, and the tag where EXISTS substitutes."""
     tagged = scope.outer is not None and scope.outer.tag in step.vars
-    return columns_of(step, (x, y, scope.outer.tag) if tagged else (x, y))
+    return columns_of(step, (*ends.columns, scope.outer.tag) if tagged else ends.columns)
 
 
 def _merged(left: Step, right: Step, scope: Scope) -> Step:

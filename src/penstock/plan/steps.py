@@ -442,7 +442,7 @@ class Asked(Step):
 
 @_step
 class Constructed(Step):
-    """The template's triples for each solution; `rule` (the query's text) names its blank nodes.
+    """The template's triples for each solution; `rule` names its blank nodes.
 
     `feeds`: they enter the streams that default graphs read.
     """

@@ -94,10 +94,9 @@ def _serve(listener: socket.socket, answer: Callable[[Any], Any], is_wanted: Cal
                 reply = ("done", answer(request))
             except Exception as problem:
                 reply = ("failed", _portable(problem))
-            try:
+            # If the worker was stopped meanwhile, the store tells its successor.
+            with contextlib.suppress(OSError):
                 connection.send(reply)
-            except OSError:
-                pass  # the worker was stopped meanwhile; the store tells its successor
 
 
 def _portable(problem: Exception) -> Exception:

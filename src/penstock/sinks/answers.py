@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from penstock.algebra.naming import distinct, name_of
 from penstock.algebra.nodes import Ask, Construct, Describe, ParsedQuery, Select
 from penstock.terms import XSD
-from penstock.timeline import format_instant
 
 Answers = Mapping[int, pa.Table]
 """The answers of one batch: the query's number, and its table."""
@@ -247,7 +246,7 @@ def term_column(table: pa.Table, at: int) -> pa.ChunkedArray:
     return column
 
 
-def rendered_rows(table: pa.Table, render: Callable, instant: Callable = format_instant) -> list:
+def rendered_rows(table: pa.Table, render: Callable, instant: Callable) -> list:
     """All rows of a table as tuples of rendered terms, with the rendered interval at the end."""
     last = table.num_columns - len(INTERVAL_COLUMNS)
     columns = [each_once(term_column(table, at), render) for at in range(last)]
