@@ -45,6 +45,7 @@ bench: $(ready)
 
 lint: $(ready)
 	@$(bin)/ruff check src tests tools
+	@$(bin)/ruff format --check src tests tools
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db

@@ -128,9 +128,7 @@ class Engine:
         if isinstance(source, (str, os.PathLike)):
             self.graphs += read_graphs(os.fspath(source), iri)
         else:
-            self.graphs.append(
-                graph_of((tuple(map(from_rdflib, triple)) for triple in source), iri)
-            )
+            self.graphs.append(graph_of((tuple(map(from_rdflib, triple)) for triple in source), iri))
         return self
 
     def add_query(self, query: str | os.PathLike[str], *, name: str | None = None) -> Engine:

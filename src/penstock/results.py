@@ -29,9 +29,7 @@ class Solution(Mapping):
 
     __slots__ = ("_terms", "end", "start")
 
-    def __init__(
-        self, terms: dict[str, Term], start: datetime | None, end: datetime | None
-    ) -> None:
+    def __init__(self, terms: dict[str, Term], start: datetime | None, end: datetime | None) -> None:
         self._terms = terms
         self.start = start
         self.end = end

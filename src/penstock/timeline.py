@@ -27,9 +27,7 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_INSTANT = re.compile(
-    r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)"
-)
+_INSTANT = re.compile(r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _DURATION = re.compile(
     r"(-)?P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
 )
@@ -53,7 +51,12 @@ def parse_instant(text: str) -> int:
     midnight = hour == "24" and minute == "00" and second == "00"
     try:
         moment = datetime(
-            int(year), int(month), int(day), 0 if midnight else int(hour), int(minute), int(second),
+            int(year),
+            int(month),
+            int(day),
+            0 if midnight else int(hour),
+            int(minute),
+            int(second),
             tzinfo=timezone.utc,
         )
     except ValueError as problem:

@@ -52,12 +52,8 @@ def cases(seeds):
 
 
 def difference(expected, found) -> str:
-    lines = [
-        f"   missing  {row} ×{n}" for row, n in sorted((expected - found).items(), key=repr)[:5]
-    ]
-    lines += [
-        f"   surplus  {row} ×{n}" for row, n in sorted((found - expected).items(), key=repr)[:5]
-    ]
+    lines = [f"   missing  {row} ×{n}" for row, n in sorted((expected - found).items(), key=repr)[:5]]
+    lines += [f"   surplus  {row} ×{n}" for row, n in sorted((found - expected).items(), key=repr)[:5]]
     return "\n".join(lines)
 
 

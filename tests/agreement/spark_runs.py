@@ -28,9 +28,7 @@ def lines_of(name: str, element: Element) -> list[str]:
 
 def spark_answers(case: Case, shards: int, *, batch_bytes: int) -> list[Counter[Row]]:
     """Spark's answers to each query of the case, with a number of partitions."""
-    engine = Engine(
-        master="local[2]", shards=shards, lateness=case.lateness, batch_bytes=batch_bytes
-    )
+    engine = Engine(master="local[2]", shards=shards, lateness=case.lateness, batch_bytes=batch_bytes)
     with tempfile.TemporaryDirectory() as scratch:
         for number, stream in enumerate(case.streams):
             directory = Path(scratch) / f"stream-{number}"

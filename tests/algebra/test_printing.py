@@ -99,9 +99,7 @@ def test_only_literals_whose_digits_say_their_datatype_are_bare(literal, text):
 def test_prefixes_shorten_iris_datatypes_and_functions():
     duration = Literal("P1D", datatype=XSD.duration)
     call = a.Call("<http://example.org/f>", (P, duration, NamedNode("http://example.org/a/b")))
-    assert to_sexpr(call, prefixes=PREFIXES) == (
-        '(ex:f ex:p "P1D"^^xsd:duration <http://example.org/a/b>)'
-    )
+    assert to_sexpr(call, prefixes=PREFIXES) == ('(ex:f ex:p "P1D"^^xsd:duration <http://example.org/a/b>)')
 
 
 def test_long_forms_are_indented():

@@ -165,9 +165,7 @@ def same_rows(left: list[Row], right: list[Row]) -> bool:
 
 def _shape(row: Row) -> frozenset:
     """A row without the names of its blank nodes."""
-    return frozenset(
-        (name, None if isinstance(term, BlankNode) else term) for name, term in row.items()
-    )
+    return frozenset((name, None if isinstance(term, BlankNode) else term) for name, term in row.items())
 
 
 def _matched(
@@ -213,9 +211,7 @@ def _plain_rows(rows: Sequence[Row], names: Sequence[str] | None = None) -> Coun
         except ValueError:
             return text
 
-    return Counter(
-        frozenset((name, plain(row.get(name))) for name in (names or row)) for row in rows
-    )
+    return Counter(frozenset((name, plain(row.get(name))) for name in (names or row)) for row in rows)
 
 
 def difference(expected: Answer, actual: Answer) -> str:

@@ -52,9 +52,7 @@ def answer_of_pyoxigraph(text: str, data: Path | None, named: dict[str, Path], b
         store.extend(Quad(t.subject, t.predicate, t.object) for t in triples)
     for iri, path in named.items():
         store.add_graph(NamedNode(iri))
-        store.extend(
-            Quad(t.subject, t.predicate, t.object, NamedNode(iri)) for t in read_triples(path, base)
-        )
+        store.extend(Quad(t.subject, t.predicate, t.object, NamedNode(iri)) for t in read_triples(path, base))
     found = store.query(text, base_iri=base)
     if isinstance(found, QueryBoolean):
         return bool(found)
@@ -86,10 +84,7 @@ def answer_of_oracle(text: str, data: Path | None, named: dict[str, Path], base:
         rows = [_bound((n, row.value(n)) for n in answers.columns) for row in answers.rows]
         return Solutions(tuple(answers.columns), rows)
     return Graph(
-        frozenset(
-            Triple(row.value(SUBJECT), row.value(PREDICATE), row.value(OBJECT))
-            for row in answers.rows
-        )
+        frozenset(Triple(row.value(SUBJECT), row.value(PREDICATE), row.value(OBJECT)) for row in answers.rows)
     )
 
 
@@ -111,8 +106,7 @@ def answer_of_engine(text: str, data: Path | None, named: dict[str, Path], base:
     times = {(row.pop("start"), row.pop("end")) for row in rows}
     assert times <= {(None, None), (INSTANT, INSTANT)}
     found = [
-        {name: parse_term(text.encode()) for name, text in row.items() if text is not None}
-        for row in rows
+        {name: parse_term(text.encode()) for name, text in row.items() if text is not None} for row in rows
     ]
     columns = program.columns(0)
     if isinstance(query.query, Ask):
@@ -142,7 +136,6 @@ def occurrences_at_once(triples: Iterable[tuple]) -> Occurrences:
         terms=table.chunk(),
         elements=1,
     )
-
 
 
 def _beside(base: str, path: Path) -> str:

@@ -67,9 +67,7 @@ def test_solutions_are_multisets_of_bindings(one, other, same):
     ],
 )
 def test_blank_nodes_are_renamed_one_to_one(one, other, same):
-    left, right = (
-        rows(*[{"x": blank(x), "y": blank(y)} for x, y in pairs]) for pairs in (one, other)
-    )
+    left, right = (rows(*[{"x": blank(x), "y": blank(y)} for x, y in pairs]) for pairs in (one, other))
     assert same_answer(left, right) is same
 
 
@@ -124,8 +122,7 @@ def test_results_are_read_in_every_format(tmp_path, name, text):
     [
         (
             "r.srx",
-            '<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head/>'
-            "<boolean>true</boolean></sparql>",
+            '<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head/><boolean>true</boolean></sparql>',
         ),
         ("r.srj", '{"head": {}, "boolean": true}'),
         (

@@ -104,9 +104,7 @@ def test_condition_of_an_optional_side(text, expected):
         "OPTIONALSEQ {{ {b} SEQ {c} }} FILTER (!BOUND(?a))",
     ],
 )
-@pytest.mark.parametrize(
-    "form", ["SELECT *", "SELECT * WHERE", "ASK", "CONSTRUCT {{}}", "DESCRIBE ?a"]
-)
+@pytest.mark.parametrize("form", ["SELECT *", "SELECT * WHERE", "ASK", "CONSTRUCT {{}}", "DESCRIBE ?a"])
 def test_without_outer_braces_all_stands_in_one_group(form, rest):
     bare = f"{form} {{a}} {rest} ORDER BY ?a".format(**GROUPS)
     braced = f"{form} {{{{ {{a}} {rest} }}}} ORDER BY ?a".format(**GROUPS)
@@ -120,9 +118,9 @@ def test_a_sub_query_may_be_without_outer_braces_too():
 
 
 def test_values_after_the_chain_are_those_of_the_query():
-    assert algebra(
-        "SELECT ?a {a} SEQ {b} VALUES ?a {{ 1 }}".format(**GROUPS), "ep-sparql"
-    ) == one_line(f"(Select (?a) (Project (?a) (Join (SeqJoin {A} {B}) (Values (?a) (row 1)))))")
+    assert algebra("SELECT ?a {a} SEQ {b} VALUES ?a {{ 1 }}".format(**GROUPS), "ep-sparql") == one_line(
+        f"(Select (?a) (Project (?a) (Join (SeqJoin {A} {B}) (Values (?a) (row 1)))))"
+    )
 
 
 @pytest.mark.parametrize("name", ["getDURATION", "getSTARTTIME", "getENDTIME", "GETendtime"])
@@ -132,8 +130,7 @@ def test_time_functions(name):
 
 def test_time_functions_in_select_and_order_by():
     assert algebra("SELECT (getENDTIME() AS ?t) {} ORDER BY getDURATION()", "ep-sparql") == (
-        "(Select (?t) (Project (?t) (OrderBy ((asc (GETDURATION)))"
-        " (Extend ?t (GETENDTIME) (bgp)))))"
+        "(Select (?t) (Project (?t) (OrderBy ((asc (GETDURATION))) (Extend ?t (GETENDTIME) (bgp)))))"
     )
 
 

@@ -80,10 +80,7 @@ class Case:
 
     def arriving(self) -> list[list[tuple[StreamData, Element]]]:
         """The batches as lists of (stream, element)."""
-        return [
-            [(self.streams[s], self.streams[s].elements[e]) for s, e in batch]
-            for batch in self.batches
-        ]
+        return [[(self.streams[s], self.streams[s].elements[e]) for s, e in batch] for batch in self.batches]
 
     def __str__(self) -> str:
         lines = [f"case {self.seed}: make_case({self.seed})"]

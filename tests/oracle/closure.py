@@ -113,10 +113,7 @@ def _fixpoint(
     for _ in range(ROUNDS_AT_MOST):
         enriched = with_derived(dataset, rules, derived)
         more = derived.union(
-            *(
-                occurrences_of(evaluate_query(rule, enriched, now=now, effort=effort))
-                for rule in applied
-            )
+            *(occurrences_of(evaluate_query(rule, enriched, now=now, effort=effort)) for rule in applied)
         )
         if more == derived:
             return derived
@@ -307,9 +304,7 @@ def certainly_timed(node: Pattern, active: ActiveGraph, dataset: TimedDataset) -
     if isinstance(node, BGP):
         timeless = [o for source in active if not source.is_stream for o in source.occurrences]
         return any(
-            not any(
-                _may_match(TriplePattern(*occurrence.triple), triple) for occurrence in timeless
-            )
+            not any(_may_match(TriplePattern(*occurrence.triple), triple) for occurrence in timeless)
             for triple in node.triples
         )
     if isinstance(node, (PathPattern, Values)):

@@ -81,8 +81,7 @@ def _term(part, mu: Bindings):
 
 def _agrees(variables: tuple[Var, ...], row: tuple, mu: Bindings) -> bool:
     return all(
-        term is None or mu.get(var.name, term) == term
-        for var, term in zip(variables, row, strict=True)
+        term is None or mu.get(var.name, term) == term for var, term in zip(variables, row, strict=True)
     )
 
 

@@ -262,9 +262,7 @@ def seq_right_join(node: SeqRightJoin, scope: Scope) -> list[Solution]:
 def eq_left_join(node: EqLeftJoin, scope: Scope) -> list[Solution]:
     """EqLeftJoin(Ω, Ω′, F): the optional ω′ has the same interval as ω."""
     required = at_instants(evaluate_pattern(node.left, scope), scope, node.right, node.condition)
-    return _optional_join(
-        required, evaluate_pattern(node.right, scope), simultaneous, node.condition, scope
-    )
+    return _optional_join(required, evaluate_pattern(node.right, scope), simultaneous, node.condition, scope)
 
 
 def union(node: Union_, scope: Scope) -> list[Solution]:
@@ -296,9 +294,7 @@ def at_instants(solutions: list[Solution], scope: Scope, *others) -> list[Soluti
     return [
         moment
         for each in solutions
-        for moment in (
-            [each.at(instant) for instant in scope.instants] if each.timeless else [each]
-        )
+        for moment in ([each.at(instant) for instant in scope.instants] if each.timeless else [each])
     ]
 
 
@@ -311,22 +307,16 @@ def _is_node(other) -> bool:
 
 def filter_(node: Filter, scope: Scope) -> list[Solution]:
     """Filter(F, Ω) contains those ω for which F, with ω's interval, is true."""
-    solutions = at_instants(
-        evaluate_pattern(node.pattern, scope), scope, *exists_in(node.condition)
-    )
+    solutions = at_instants(evaluate_pattern(node.pattern, scope), scope, *exists_in(node.condition))
     return [each for each in solutions if satisfies(node.condition, each, scope)]
 
 
 def extend(node: Extend, scope: Scope) -> list[Solution]:
     """Extend(Ω, v, e): v bound to the value of e; left unbound where e is an error."""
-    solutions = at_instants(
-        evaluate_pattern(node.pattern, scope), scope, *exists_in(node.expression)
-    )
+    solutions = at_instants(evaluate_pattern(node.pattern, scope), scope, *exists_in(node.expression))
     result = []
     for each in solutions:
-        value = value_of(
-            node.expression, each, scope, f"?{node.var.name}", chance.extended(node.pattern)
-        )
+        value = value_of(node.expression, each, scope, f"?{node.var.name}", chance.extended(node.pattern))
         added = frozenset() if value is None else frozenset({(node.var.name, value)})
         result.append(replace(each, mu=each.mu | added))
     return result
@@ -363,9 +353,7 @@ def exists(node: Exists | Pattern, one: Solution, scope: Scope) -> bool:
 # --- aggregates and solution modifiers: at each instant ------------------------------------
 
 
-def _applications(
-    node: Group | OrderBy | Slice, scope: Scope
-) -> list[tuple[int | None, list[Solution]]]:
+def _applications(node: Group | OrderBy | Slice, scope: Scope) -> list[tuple[int | None, list[Solution]]]:
     """(t, the solutions that end at t and the timeless ones as [t, t]) for each instant t.
 
     If the pattern reads no stream: one application, timeless.
@@ -412,9 +400,7 @@ def order_by(node: OrderBy, scope: Scope) -> list[Solution]:
 
 
 def _places(node: OrderBy, one: Solution, scope: Scope) -> tuple:
-    return tuple(
-        place(value_of(expression, one, scope), descending) for expression, descending in node.keys
-    )
+    return tuple(place(value_of(expression, one, scope), descending) for expression, descending in node.keys)
 
 
 def in_order(rows: list[Solution]) -> list[Solution]:
@@ -434,9 +420,7 @@ def in_order(rows: list[Solution]) -> list[Solution]:
 def slice_(node: Slice, scope: Scope) -> list[Solution]:
     """OFFSET and LIMIT on the rows of each instant, in their total order."""
     stop = None if node.limit is None else node.offset + node.limit
-    return [
-        row for _, rows in _applications(node, scope) for row in in_order(rows)[node.offset : stop]
-    ]
+    return [row for _, rows in _applications(node, scope) for row in in_order(rows)[node.offset : stop]]
 
 
 def project(node: Project, scope: Scope) -> list[Solution]:

@@ -37,9 +37,7 @@ def condition(random: Random, names: Sequence[str], *, temporal: bool = True) ->
     if kind == "number":
         return number_condition(random, name, [n for n in names if kind_of(n) == "number"])
     if kind == "label":
-        return random.choice(
-            (f"STRLEN(?{name}) = 1", f'REGEX(?{name}, "^x")', f'LANG(?{name}) = "en"')
-        )
+        return random.choice((f"STRLEN(?{name}) = 1", f'REGEX(?{name}, "^x")', f'LANG(?{name}) = "en"'))
     if kind == "class":
         return f"?{name} {random.choice(('=', '!='))} {random.choice(CLASSES)}"
     if kind == "resource":
@@ -69,9 +67,7 @@ def time_condition(random: Random) -> str:
     kind = random.choice(("duration", "duration", "duration", "start", "end", "point"))
     if kind == "duration":
         datatype = random.choice(("xsd:duration", "xsd:dayTimeDuration"))
-        operator, most = random.choice(
-            (("<", 7), ("<=", 6), ("<", 5), (">", 2), (">=", 2), ("=", 3))
-        )
+        operator, most = random.choice((("<", 7), ("<=", 6), ("<", 5), (">", 2), (">=", 2), ("=", 3)))
         return f'getDURATION() {operator} "PT{random.randint(1, most)}S"^^{datatype}'
     if kind == "point":
         return "getSTARTTIME() = getENDTIME()"
@@ -115,9 +111,7 @@ def value(random: Random, names: Sequence[str], *, temporal: bool = True) -> tup
         return "1", "number"
     name = random.choice(names)
     return (
-        random.choice(
-            (f"STR(?{name})", f"?{name}", f"COALESCE(?{name}, 7)", f'CONCAT(STR(?{name}), "!")')
-        ),
+        random.choice((f"STR(?{name})", f"?{name}", f"COALESCE(?{name}, 7)", f'CONCAT(STR(?{name}), "!")')),
         "any",
     )
 

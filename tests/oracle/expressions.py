@@ -48,9 +48,7 @@ def value_or_none(
         return None
 
 
-def holds(
-    condition: Expression, one: Solution, exists: ExistsTest, now: int, base: str | None
-) -> bool:
+def holds(condition: Expression, one: Solution, exists: ExistsTest, now: int, base: str | None) -> bool:
     """Whether a condition is true of a solution; an error is not."""
     return is_true(condition, one.value, _context(one, exists, now, base))
 

@@ -68,9 +68,7 @@ def solved(case: Case, queries: Iterable[Query] | None = None) -> list[Answers]:
 
 def answers(case: Case) -> list[Counter[Row]]:
     """The oracle's answers to each query as canonical multisets."""
-    return [
-        canonical((row.bindings, row.start, row.end) for row in each.rows) for each in solved(case)
-    ]
+    return [canonical((row.bindings, row.start, row.end) for row in each.rows) for each in solved(case)]
 
 
 def cases(seeds: Iterable[int], size: int = 22) -> Iterator[tuple[Case, list[Counter[Row]]]]:

@@ -39,9 +39,7 @@ Pair = tuple[Term, Term, int | None, int | None]
 _FROM, _TO = Var(".path-from"), Var(".path-to")
 
 
-def evaluate_path(
-    node: PathPattern, evaluate: Evaluate, active: ActiveGraph, spend: Spend
-) -> list[Solution]:
+def evaluate_path(node: PathPattern, evaluate: Evaluate, active: ActiveGraph, spend: Spend) -> list[Solution]:
     """The solutions of a path pattern, over its own variables only."""
     if isinstance(node.path, (OneOrMore, ZeroOrMore, ZeroOrOne)):
         return _as_solutions(node, _pairs(node, evaluate, active, spend))

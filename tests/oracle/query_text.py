@@ -113,9 +113,7 @@ class QueryWriter:
     def bgp(self, most: int = 3, near: Sequence[str] = (), avoid: Sequence[str] = ()) -> Part:
         """One to three triples that hang together."""
         parts: list[Part] = []
-        for _ in range(
-            self.random.choices((1, 2, 3), (6, 3, 1 if most > 2 else 0))[0] if most > 1 else 1
-        ):
+        for _ in range(self.random.choices((1, 2, 3), (6, 3, 1 if most > 2 else 0))[0] if most > 1 else 1):
             parts.append(self.triple(names_in(parts) or near, (*avoid, *names_in(parts))))
         return Part(" . ".join(part.text for part in parts) + " .", names_in(parts))
 
@@ -177,9 +175,7 @@ class QueryWriter:
             else:
                 following = self.bgp(2, resources, others)
             if self.chance(0.15):
-                following = Part(
-                    f"{following.text} {self.filter_on(following.names)}", following.names
-                )
+                following = Part(f"{following.text} {self.filter_on(following.names)}", following.names)
             text += f" {self.random.choice(operators)} {following.braced()}"
             parts.append(following)
         return Part(text, names_in(parts))
@@ -261,9 +257,7 @@ class QueryWriter:
         inside = self.group(depth - 1, known, ())
         if self.chance(0.4):
             return Part(f"GRAPH ?g {inside.braced()}", (*inside.names, "g"))
-        return Part(
-            f"GRAPH {self.random.choice(self.style.graphs)} {inside.braced()}", inside.names
-        )
+        return Part(f"GRAPH {self.random.choice(self.style.graphs)} {inside.braced()}", inside.names)
 
     def subselect(self, depth: int, known: tuple[str, ...]) -> Part:
         inside = self.group(depth - 1, (*known, *self.outer), ())

@@ -62,11 +62,7 @@ def streams_read(node, active: ActiveGraph, dataset: TimedDataset) -> set[Stream
     if isinstance(node, Values):
         return set()
     if isinstance(node, Graph):
-        graphs = (
-            dataset.named.values()
-            if isinstance(node.name, Var)
-            else [dataset.named.get(node.name, ())]
-        )
+        graphs = dataset.named.values() if isinstance(node.name, Var) else [dataset.named.get(node.name, ())]
         return {s for graph in graphs for s in streams_read(node.pattern, graph, dataset)}
     return {s for child in children(node) for s in streams_read(child, active, dataset)}
 

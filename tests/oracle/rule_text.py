@@ -42,9 +42,7 @@ def chained(random: Random):
 def transitive(random: Random):
     """Recursion at one instant, without new terms."""
     base = _rule("?x :reaches ?y .", f"?x {random.choice((':knows', ':near'))} ?y .")
-    step = random.choice(
-        ("?x :reaches ?y . ?y :knows ?z .", "{ ?x :reaches ?y } SEQ { ?y :knows ?z }")
-    )
+    step = random.choice(("?x :reaches ?y . ?y :knows ?z .", "{ ?x :reaches ?y } SEQ { ?y :knows ?z }"))
     return [base, _rule("?x :reaches ?z .", step)], {":reaches": "resource"}
 
 

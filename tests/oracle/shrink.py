@@ -52,9 +52,7 @@ def _without_element(case: Case, number: int, place: int) -> Case:
     changed = StreamData(stream.name, _without(stream.elements, place))
     batches = tuple(
         tuple(
-            (s, e - 1) if s == number and e > place else (s, e)
-            for s, e in batch
-            if (s, e) != (number, place)
+            (s, e - 1) if s == number and e > place else (s, e) for s, e in batch if (s, e) != (number, place)
         )
         for batch in case.batches
     )

@@ -133,9 +133,7 @@ def test_a_timeless_solution_stands_for_each_instant_where_absence_may_change():
 
 def test_static_triples_leave_intervals_alone():
     query = "SELECT * { { ?x :p ?n . ?x :kind ?c } SEQ { ?x :q ?m } }"
-    assert shown(query, {"1": ":a :p 1", "2": ":a :q 2"}, static=":a :kind :K") == [
-        "x=:a n=1 c=:K m=2 @1-2"
-    ]
+    assert shown(query, {"1": ":a :p 1", "2": ":a :q 2"}, static=":a :kind :K") == ["x=:a n=1 c=:K m=2 @1-2"]
 
 
 def test_timeless_operands_of_seq_and_equals_join():
@@ -280,9 +278,7 @@ def test_absence_of_its_own_result_is_refused_at_one_instant_and_fine_before_it(
     same = "CONSTRUCT { ?x :new ?n } { ?x :p ?n FILTER NOT EXISTS { ?x :new ?m } }"
     with pytest.raises(NoClosure):
         shown("SELECT * { ?x :new ?n }", {"1": ":a :p 1"}, rules=[same])
-    earlier = (
-        "CONSTRUCT { ?x :new ?n } { { ?x :new ?m } OPTIONALSEQ { ?x :p ?n } FILTER (!BOUND(?m)) }"
-    )
+    earlier = "CONSTRUCT { ?x :new ?n } { { ?x :new ?m } OPTIONALSEQ { ?x :p ?n } FILTER (!BOUND(?m)) }"
     written = {"1": ":a :p 1", "2": ":a :p 2"}
     assert shown("SELECT * { ?x :new ?n }", written, rules=[earlier]) == ["x=:a n=1 @1"]
 

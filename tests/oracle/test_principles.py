@@ -62,9 +62,7 @@ def test_plain_queries_at_one_instant_answer_as_sparql_does():
         style = Style(temporal=False, limits=False, depth=random.choice((1, 2, 2)))
         text = QueryWriter(random, style).query()
         query = parse(text).query
-        if re.search(r"(?<!\|)\|(?!\|)|!\^", text) or not isinstance(
-            query, (Select, Ask, Construct)
-        ):
+        if re.search(r"(?<!\|)\|(?!\|)|!\^", text) or not isinstance(query, (Select, Ask, Construct)):
             continue
         try:
             ours = evaluate_query(query, TimedDataset((stream_of([(triples, NOON, NOON)]),)))

@@ -120,9 +120,7 @@ def test_the_tightest_filter_wins_on_the_way_down():
 def test_a_duration_that_was_bound_to_a_variable_counts_too():
     node = pattern(f"?s :a ?o . ?s :b ?o BIND (getDURATION() AS ?d) FILTER (?d <= {FIVE})")
     assert inherit(node, None) == (5 * MINUTE,)
-    inner = pattern(
-        f"{{ ?s :a ?o BIND (getDURATION() AS ?d) }} {{ ?s :b ?o }} FILTER (?d <= {FIVE})"
-    )
+    inner = pattern(f"{{ ?s :a ?o BIND (getDURATION() AS ?d) }} {{ ?s :b ?o }} FILTER (?d <= {FIVE})")
     assert inherit(inner, None) == (None,)  # the duration of one side only
 
 

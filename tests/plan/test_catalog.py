@@ -89,9 +89,7 @@ def test_what_static_graphs_can_hold_follows_from_their_predicates():
 def test_queries_alone_suggest_a_catalog():
     catalog = assumed_catalog(
         [
-            query(
-                "SELECT * FROM :prices { ?s ?p ?o FILTER EXISTS { GRAPH :places { ?s ?p ?o } } }"
-            ),
+            query("SELECT * FROM :prices { ?s ?p ?o FILTER EXISTS { GRAPH :places { ?s ?p ?o } } }"),
             query("SELECT * { GRAPH ?g { ?s ?p ?o } }"),
         ]
     )

@@ -43,9 +43,7 @@ def codes(text: str, catalog: Catalog | None = None) -> list[str]:
     ],
 )
 def test_nothing_to_say(text):
-    catalog = Catalog(
-        (StreamName(), StreamName(iri("prices").value)), (GraphName(iri("places").value),)
-    )
+    catalog = Catalog((StreamName(), StreamName(iri("prices").value)), (GraphName(iri("places").value),))
     assert findings(text, catalog) == ()
 
 
@@ -182,9 +180,7 @@ def test_an_unknown_function_with_the_nearest_one():
 
 
 def test_streams_and_graphs_that_nobody_reads():
-    catalog = Catalog(
-        (StreamName(), StreamName(iri("prices").value)), (GraphName(iri("places").value),)
-    )
+    catalog = Catalog((StreamName(), StreamName(iri("prices").value)), (GraphName(iri("places").value),))
     everything = parse(PREFIXES + "SELECT * { ?a :p ?x }")
     prices = parse(PREFIXES + "SELECT * FROM :prices { ?a :p ?x }")
     places = parse(PREFIXES + "SELECT * { GRAPH :places { ?a :p ?x } }")

@@ -63,18 +63,12 @@ def test_queries_that_rules_link_form_one_program_rules_first():
 
 
 def test_two_selects_are_linked_through_the_rule_that_feeds_both():
-    assert shape("SELECT * { ?s :q 1 }", MAKES_Q, "SELECT * { ?s :q 2 }") == [
-        [(1, 0), (0, 0), (2, 0)]
-    ]
+    assert shape("SELECT * { ?s :q 1 }", MAKES_Q, "SELECT * { ?s :q 2 }") == [[(1, 0), (0, 0), (2, 0)]]
 
 
 def test_absence_of_derived_triples_is_asked_in_a_higher_stratum():
-    assert shape("SELECT * { ?s :a ?o MINUS { ?s :r 1 } }", MAKES_R, MAKES_Q) == [
-        [(2, 0), (1, 0), (0, 1)]
-    ]
-    counting = (
-        "CONSTRUCT { ?s :n ?n } WHERE { SELECT ?s (COUNT(*) AS ?n) { ?s :q ?o } GROUP BY ?s }"
-    )
+    assert shape("SELECT * { ?s :a ?o MINUS { ?s :r 1 } }", MAKES_R, MAKES_Q) == [[(2, 0), (1, 0), (0, 1)]]
+    counting = "CONSTRUCT { ?s :n ?n } WHERE { SELECT ?s (COUNT(*) AS ?n) { ?s :q ?o } GROUP BY ?s }"
     assert shape("ASK { ?s :n ?n }", counting, MAKES_Q) == [[(2, 0), (1, 1), (0, 2)]]
 
 
@@ -107,9 +101,7 @@ def test_the_papers_sliding_sum_is_fine():
 
 
 def test_counting_on_through_time_is_fine():
-    shape(
-        "CONSTRUCT { :n :is ?m } WHERE { { :n :is ?n } SEQ { :tick :at ?t } BIND (?n + 1 AS ?m) }"
-    )
+    shape("CONSTRUCT { :n :is ?m } WHERE { { :n :is ?n } SEQ { :tick :at ?t } BIND (?n + 1 AS ?m) }")
 
 
 def test_copies_and_choices_make_no_new_terms():
@@ -177,9 +169,7 @@ def test_absence_in_a_cycle_of_two_rules_is_refused():
 
 
 def test_time_does_not_move_on_where_the_later_side_may_be_static():
-    counting = (
-        "CONSTRUCT { :n :is ?m } WHERE { { :n :is ?n } SEQ { :tick :at ?t } BIND (?n + 1 AS ?m) }"
-    )
+    counting = "CONSTRUCT { :n :is ?m } WHERE { { :n :is ?n } SEQ { :tick :at ?t } BIND (?n + 1 AS ?m) }"
     refusal(counting, catalog=Catalog(graphs=(GraphName(),)))
     labels = GraphName(predicates=frozenset({iri("label").value}))
     shape(counting, catalog=Catalog(graphs=(labels,)))

@@ -62,9 +62,7 @@ def catalog_of(case) -> Catalog:
     return Catalog(
         tuple(StreamName(stream.name and stream.name.value) for stream in case.streams),
         tuple(
-            GraphName(
-                graph.name and graph.name.value, frozenset(p.value for _, p, _ in graph.triples)
-            )
+            GraphName(graph.name and graph.name.value, frozenset(p.value for _, p, _ in graph.triples))
             for graph in case.graphs
         ),
     )
@@ -144,9 +142,7 @@ def test_the_random_queries_put_the_claims_to_the_test():
 def test_variables_and_timeless_solutions(seed):
     for each in asked(seed):
         for pattern, scope, dataset in parts(each.query.pattern, each.scope, each.dataset):
-            assert reads_stream(pattern, dataset) == reads_a_stream(
-                pattern, scope.active, scope.dataset
-            )
+            assert reads_stream(pattern, dataset) == reads_a_stream(pattern, scope.active, scope.dataset)
             names = {var.name for var in possible(pattern)}
             always = {var.name for var in certain(pattern)}
             for solution in solutions(pattern, scope) or ():

@@ -141,9 +141,7 @@ def test_a_crash_at_any_step_changes_nothing(
 
 @pytest.mark.parametrize("lost", [0, 1, 2, 3])
 @pytest.mark.parametrize(("format", "name"), OUTPUTS[:5])
-def test_a_batch_that_was_written_but_not_noted_comes_again(
-    tmp_path, format, name, lost, select, batches
-):
+def test_a_batch_that_was_written_but_not_noted_comes_again(tmp_path, format, name, lost, select, batches):
     def at(where: Path):
         return lambda: open_sink(format, f"{where}/out/{name}", [select], where / "checkpoint")
 

@@ -286,8 +286,26 @@ class Slice:
 
 
 Pattern = Union[
-    BGP, PathPattern, Join, LeftJoin, SeqJoin, EqJoin, SeqRightJoin, EqLeftJoin, Union_, Minus,
-    Filter, Extend, Graph, Values, Group, OrderBy, Project, Distinct, Reduced, Slice,
+    BGP,
+    PathPattern,
+    Join,
+    LeftJoin,
+    SeqJoin,
+    EqJoin,
+    SeqRightJoin,
+    EqLeftJoin,
+    Union_,
+    Minus,
+    Filter,
+    Extend,
+    Graph,
+    Values,
+    Group,
+    OrderBy,
+    Project,
+    Distinct,
+    Reduced,
+    Slice,
 ]
 
 

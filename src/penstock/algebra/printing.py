@@ -140,8 +140,7 @@ def _form(node) -> Form:
             return ("Group", keys, aggregates, _form(node.pattern))
         case a.OrderBy():
             keys = tuple(
-                ("desc" if descending else "asc", _form(expression))
-                for expression, descending in node.keys
+                ("desc" if descending else "asc", _form(expression)) for expression, descending in node.keys
             )
             return ("OrderBy", keys, _form(node.pattern))
         case a.Project():

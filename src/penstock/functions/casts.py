@@ -130,9 +130,6 @@ CASTS: dict[str, Cast] = {
 }
 CASTS |= {XSD[kind].value: _to_moment(kind) for kind in ("dateTime", "date", "time")}
 CASTS |= {
-    XSD[kind].value: _to_duration(kind)
-    for kind in ("duration", "dayTimeDuration", "yearMonthDuration")
+    XSD[kind].value: _to_duration(kind) for kind in ("duration", "dayTimeDuration", "yearMonthDuration")
 }
-CASTS |= {
-    datatype: _to_derived_integer(NamedNode(datatype)) for datatype in numeric.DERIVED_INTEGERS
-}
+CASTS |= {datatype: _to_derived_integer(NamedNode(datatype)) for datatype in numeric.DERIVED_INTEGERS}

@@ -322,9 +322,7 @@ def _bnode(call: Call, positions: Iterator[int]) -> TermClosure:
     if not call.args:
         return _drawn(chance.fresh_blank)(call, positions)
     label = _term(call.args[0], positions)
-    return lambda lookup, context: chance.labelled_blank(
-        context.seed, simple(label(lookup, context))
-    )
+    return lambda lookup, context: chance.labelled_blank(context.seed, simple(label(lookup, context)))
 
 
 def _checked(form: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -254,9 +254,7 @@ def compare(left: Number, right: Number) -> int | None:
 
 
 def absolute(number: Number) -> Number:
-    return Number(
-        number.kind, abs(number.value) if number.kind != DECIMAL else number.value.copy_abs()
-    )
+    return Number(number.kind, abs(number.value) if number.kind != DECIMAL else number.value.copy_abs())
 
 
 def ceiling(number: Number) -> Number:

@@ -63,9 +63,7 @@ def replace(text: str, pattern: str, replacement: str, flags: str = "") -> str:
         return expression.sub(lambda _: replacement, text)
     pieces = _pieces(replacement, expression.groups)
     return expression.sub(
-        lambda match: "".join(
-            piece if isinstance(piece, str) else (match[piece] or "") for piece in pieces
-        ),
+        lambda match: "".join(piece if isinstance(piece, str) else (match[piece] or "") for piece in pieces),
         text,
     )
 
@@ -331,10 +329,7 @@ def _property(name: str) -> Ranges:
             raise ExpressionError(f"{name} is not a Unicode block we know")
         return [_BLOCKS[name[2:]]]
     ranges = sorted(
-        pair
-        for category, pairs in _category_ranges().items()
-        if category.startswith(name)
-        for pair in pairs
+        pair for category, pairs in _category_ranges().items() if category.startswith(name) for pair in pairs
     )
     if not ranges:
         raise ExpressionError(f"{name} is not a Unicode category")

@@ -220,9 +220,7 @@ def format_duration(duration: Duration) -> str:
 # --- comparison --------------------------------------------------------------------------
 
 # XSD Part 2, 3.2.6.2: two durations are ordered if they are so from all of these months.
-_REFERENCES = tuple(
-    (y, m, days_from_civil(y, m, 1)) for y, m in ((1696, 9), (1697, 2), (1903, 3), (1903, 7))
-)
+_REFERENCES = tuple((y, m, days_from_civil(y, m, 1)) for y, m in ((1696, 9), (1697, 2), (1903, 3), (1903, 7)))
 
 
 def reach(duration: Duration) -> tuple[Decimal, ...]:
@@ -248,9 +246,7 @@ def compare_durations(left: Duration, right: Duration) -> int:
         return -1
     if all(a > b for a, b in pairs):
         return 1
-    raise ExpressionError(
-        f"{format_duration(left)} and {format_duration(right)} have no fixed order"
-    )
+    raise ExpressionError(f"{format_duration(left)} and {format_duration(right)} have no fixed order")
 
 
 # --- arithmetic --------------------------------------------------------------------------

@@ -42,9 +42,7 @@ _NUMBERS = {
 }
 _MOMENTS = {XSD[kind].value: kind for kind in ("dateTime", "date", "time")}
 _MOMENTS[XSD.dateTimeStamp.value] = "dateTime"
-_DURATIONS = {
-    XSD[kind].value: kind for kind in ("duration", "dayTimeDuration", "yearMonthDuration")
-}
+_DURATIONS = {XSD[kind].value: kind for kind in ("duration", "dayTimeDuration", "yearMonthDuration")}
 
 
 def read(text: str, datatype: str) -> Value | None:

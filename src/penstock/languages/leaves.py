@@ -64,9 +64,7 @@ class TermTranslator:
         try:
             return Literal(value, language=str(qualifier[1:]))
         except ValueError as problem:
-            raise self.source.error(
-                f"{qualifier} is not a language tag: {problem}", qualifier
-            ) from None
+            raise self.source.error(f"{qualifier} is not a language tag: {problem}", qualifier) from None
 
 
 def number(text: str) -> Literal:

@@ -188,9 +188,7 @@ class SparqlTranslator(GroupTranslator):
             node, token = item.children
             var = self.var(token)
             if var in variables:
-                raise self.source.error(
-                    f"SELECT names {var} twice", token, "choose another name after AS"
-                )
+                raise self.source.error(f"SELECT names {var} twice", token, "choose another name after AS")
             if var in taken:
                 raise self.source.error(
                     f"SELECT gives {var} a value, but {var} is already bound in the pattern",
@@ -203,9 +201,7 @@ class SparqlTranslator(GroupTranslator):
                 level.known.add(var)
         return tuple(variables), extensions
 
-    def _group_keys(
-        self, tree: Tree | None, where: a.Pattern
-    ) -> tuple[tuple[a.Var, a.Expression], ...]:
+    def _group_keys(self, tree: Tree | None, where: a.Pattern) -> tuple[tuple[a.Var, a.Expression], ...]:
         keys: dict[a.Var, a.Expression] = {}
         bound = in_scope(where)
         for key in _parts(tree):

@@ -82,9 +82,7 @@ class Source:
             return Span(1, 1)
         return self.span(tokens[0].start_pos, tokens[-1].end_pos)
 
-    def error(
-        self, message: str, where: Span | Tree | Token | None, hint: str | None = None
-    ) -> QueryError:
+    def error(self, message: str, where: Span | Tree | Token | None, hint: str | None = None) -> QueryError:
         """A QueryError at a place of this text."""
         span = where if isinstance(where, Span) or where is None else self.span_of(where)
         return QueryError(message, hint=hint, span=span, text=self.written, origin=self.origin)

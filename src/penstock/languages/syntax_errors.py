@@ -95,9 +95,7 @@ def explain(lark: Lark, source: Source) -> QueryError:
         length = len(_CHUNK.match(text, position)[0]) if _CHUNK.match(text, position) else 1
     found = text[position : position + length]
     message = f"{_shown(found)} cannot stand here"
-    return source.error(
-        message, source.span(position, position + length), _one_of(keywords, others)
-    )
+    return source.error(message, source.span(position, position + length), _one_of(keywords, others))
 
 
 def _ends_too_early(source: Source, expected: tuple[list[str], list[str]]) -> QueryError:
@@ -189,15 +187,12 @@ def _unexpected_word(
     by_upper |= {two.replace(" ", ""): two for one, two in _TWO_WORDS.items() if one in keywords}
     close = difflib.get_close_matches(name.upper(), by_upper, 1, 0.6)
     if close:
-        return source.error(
-            f"{name} is not known here", span, f"did you mean {by_upper[close[0]]}?"
-        )
+        return source.error(f"{name} is not known here", span, f"did you mean {by_upper[close[0]]}?")
     if "an IRI" in others:
         return source.error(
             f"{name} is neither a keyword nor a term",
             span,
-            f"an IRI is written <http://…/{name}> or with a prefix, as in :{name}; "
-            f"a variable ?{name}",
+            f"an IRI is written <http://…/{name}> or with a prefix, as in :{name}; a variable ?{name}",
         )
     return source.error(f"{name} is not known here", span, _one_of(keywords, others))
 
@@ -268,9 +263,7 @@ def _all_keywords(lark: Lark) -> list[str]:
 
 def _expected(lark: Lark, accepts: set[str]) -> tuple[list[str], list[str]]:
     """What could have come: keywords (in the grammar's order), and other things by name."""
-    keywords = [
-        word for name, words in _keywords(lark).items() if name in accepts for word in words
-    ]
+    keywords = [word for name, words in _keywords(lark).items() if name in accepts for word in words]
     others = [name for terminal, name in _TERMINAL_NAMES.items() if terminal in accepts]
     if "PNAME_NS" in accepts and "PNAME_LN" not in accepts:
         others = ["a prefix, as in ex:"]

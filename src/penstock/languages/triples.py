@@ -126,9 +126,7 @@ class TripleTranslator(TermTranslator):
 
     # --- paths ----------------------------------------------------------------------------
 
-    def _link(
-        self, subject: a.TermOrVar, verb: Tree | Token, object_: a.TermOrVar, block: Block
-    ) -> None:
+    def _link(self, subject: a.TermOrVar, verb: Tree | Token, object_: a.TermOrVar, block: Block) -> None:
         if isinstance(verb, Token):
             predicate = self.var_or_iri(verb)
             block.parts.append(a.TriplePattern(subject, predicate, object_))
@@ -141,9 +139,7 @@ class TripleTranslator(TermTranslator):
         else:
             self._path_triples(subject, self.path(verb), object_, block)
 
-    def _path_triples(
-        self, subject: a.TermOrVar, path: a.Path, object_: a.TermOrVar, block: Block
-    ) -> None:
+    def _path_triples(self, subject: a.TermOrVar, path: a.Path, object_: a.TermOrVar, block: Block) -> None:
         """Section 18.2.2.4: links and sequences become triples with fresh variables."""
         match path:
             case a.Sequence():

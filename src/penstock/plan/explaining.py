@@ -76,9 +76,7 @@ def _label(step: Step, query: PlannedQuery | None = None) -> str:
     name = _NAMES.get((kind, getattr(step, "when", "")), kind)
     if isinstance(step, steps.Scan):
         terms = (step.subject, step.predicate, step.object)
-        shown = " ".join(
-            f"?{t}" if isinstance(t, str) else to_sexpr(t, prefixes=prefixes) for t in terms
-        )
+        shown = " ".join(f"?{t}" if isinstance(t, str) else to_sexpr(t, prefixes=prefixes) for t in terms)
         return f"Scan {shown}" + (f"  key ?{step.key}" if step.key else "")
     parts = [name]
     for field in fields(step):

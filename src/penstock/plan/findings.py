@@ -165,8 +165,7 @@ def _unknown_functions(pattern: Pattern) -> Iterator[Finding]:
                     close = difflib.get_close_matches(part.name, [*FUNCTIONS, *PREDICATES], n=1)
                     yield Finding(
                         "unknown-function",
-                        f"the function {part.name} is not known; "
-                        "calling it is an error in every solution",
+                        f"the function {part.name} is not known; calling it is an error in every solution",
                         f"did you mean {close[0]}?" if close else None,
                     )
 
@@ -190,9 +189,7 @@ def _never_bound(parsed: ParsedQuery, place: _Places) -> Iterator[Finding]:
                 continue
             reported.add(var)
             message = f"{var} in {where} is never bound there"
-            yield Finding(
-                "never-bound", message, _hint(var, bound, everywhere), place.first((var,))
-            )
+            yield Finding("never-bound", message, _hint(var, bound, everywhere), place.first((var,)))
 
 
 def _hint(var: Var, bound: Vars, everywhere: Vars) -> str | None:
@@ -300,9 +297,7 @@ def _constants(pattern: Pattern) -> frozenset[NamedNode]:
     )
 
 
-def _unconnected(
-    pattern: BGP, place: _Places, conditions: tuple[Expression, ...]
-) -> Iterator[Finding]:
+def _unconnected(pattern: BGP, place: _Places, conditions: tuple[Expression, ...]) -> Iterator[Finding]:
     """A BGP whose triple patterns fall apart into groups without a shared variable."""
     rest = list(pattern.triples)
     first: list[TriplePattern] = rest[:1]

@@ -73,9 +73,7 @@ def find_key(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> K
         return NoKey("the query reads no stream, so there is nothing to distribute")
     candidates = _candidates(query, dataset)
     if not candidates:
-        return NoKey(
-            "no triple pattern that reads a stream has a variable as its subject or object"
-        )
+        return NoKey("no triple pattern that reads a stream has a variable as its subject or object")
     reasons = [_query_obstacle(query, var, dataset, derived) for var in candidates]
     for var, reason in zip(candidates, reasons, strict=True):
         if reason is None:
@@ -111,9 +109,7 @@ def _candidates(query: Query, dataset: ActiveDataset) -> list[Var]:
     return sorted(everywhere, key=lambda var: (-everywhere[var], -subjects[var]))
 
 
-def _query_obstacle(
-    query: Query, key: Var, dataset: ActiveDataset, derived: Templates
-) -> str | None:
+def _query_obstacle(query: Query, key: Var, dataset: ActiveDataset, derived: Templates) -> str | None:
     """Why a variable is not the key of a query; None if it is."""
     if isinstance(query, Ask):
         return "ASK looks at all solutions of an instant"

@@ -56,9 +56,7 @@ def steps(leaf: LeafPattern) -> tuple[Step, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _take_apart(
-    path: Path, start: TermOrVar, end: TermOrVar, numbers: Iterator[int]
-) -> Iterator[Step]:
+def _take_apart(path: Path, start: TermOrVar, end: TermOrVar, numbers: Iterator[int]) -> Iterator[Step]:
     def fresh() -> Var:
         return Var(f".step{next(numbers)}")
 

@@ -106,9 +106,7 @@ def can_be_timeless(
     if isinstance(pattern, Values):
         return bool(pattern.rows)
     if isinstance(pattern, (Join, SeqJoin, EqJoin)):
-        return all(
-            can_be_timeless(side, dataset, derived, in_exists=in_exists) for side in children(pattern)
-        )
+        return all(can_be_timeless(side, dataset, derived, in_exists=in_exists) for side in children(pattern))
     if isinstance(pattern, ABSENCE):
         required, _ = required_and_other(pattern)
         return not _absence_in_stream(pattern, dataset) and can_be_timeless(
@@ -130,9 +128,7 @@ def can_be_timeless(
 def _matches_timeless(leaf: LeafPattern, dataset: ActiveDataset, derived: Templates) -> bool:
     """Whether a leaf may match a static triple, or one that a rule derives from static ones."""
     for step in steps(leaf):
-        if dataset.static_may_have(
-            step.predicate if isinstance(step.predicate, NamedNode) else None
-        ):
+        if dataset.static_may_have(step.predicate if isinstance(step.predicate, NamedNode) else None):
             return True
     return dataset.default.derived and any(can_match(template, leaf) for template in derived)
 

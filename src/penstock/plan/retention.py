@@ -49,9 +49,7 @@ class Memory:
         return f"{self.operator} remembers {self.keeps} for ever (no getDURATION bound)"
 
 
-def memories(
-    pattern: Pattern, bound: Bound = None, dataset: ActiveDataset = ONE_STREAM
-) -> Iterator[Memory]:
+def memories(pattern: Pattern, bound: Bound = None, dataset: ActiveDataset = ONE_STREAM) -> Iterator[Memory]:
     """What the operators of a pattern keep beyond the watermark, top down."""
     own = own_bound(pattern)
     if isinstance(pattern, (Join, SeqJoin, LeftJoin, SeqRightJoin, Minus)):
@@ -69,17 +67,13 @@ def memories(
         elif isinstance(pattern, Minus) and right:
             yield Memory(pattern, name, "its right side", None, pattern.right, absence=True)
     elif isinstance(pattern, BGP) and len(pattern.triples) > 1 and dataset.default.reads_stream:
-        yield Memory(
-            pattern, "BGP", f"matches of its {len(pattern.triples)} triples", bound, pattern
-        )
+        yield Memory(pattern, "BGP", f"matches of its {len(pattern.triples)} triples", bound, pattern)
     elif isinstance(pattern, PathPattern) and dataset.default.reads_stream:
         if _is_long(pattern):
             yield Memory(pattern, "Path", f"the steps of `{leaf_text(pattern)}`", bound, pattern)
     for inner in exists_patterns(pattern):
         if reads_stream(inner, dataset):
-            yield Memory(
-                pattern, "EXISTS", "the solutions of its pattern", None, inner, absence=True
-            )
+            yield Memory(pattern, "EXISTS", "the solutions of its pattern", None, inner, absence=True)
     inside = dataset.within(pattern.name) if isinstance(pattern, Graph) else dataset
     for child, below in zip(children(pattern), inherit(pattern, bound), strict=True):
         yield from memories(child, below, inside)

@@ -88,9 +88,7 @@ class Program:
     recursive: bool = False
 
 
-def connections(
-    queries: Sequence[Query], datasets: Sequence[ActiveDataset]
-) -> tuple[Connection, ...]:
+def connections(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> tuple[Connection, ...]:
     """All ways in which rules among the queries feed queries."""
     rules = [(i, rule) for i, rule in enumerate(queries) if isinstance(rule, Construct)]
     found: dict[Connection, None] = {}
@@ -206,9 +204,7 @@ _LET_TIME_PASS = (
 )
 
 
-def check_recursion(
-    queries: Sequence[Query], edges: Sequence[Connection], names: Sequence[str]
-) -> None:
+def check_recursion(queries: Sequence[Query], edges: Sequence[Connection], names: Sequence[str]) -> None:
     """Refuse recursion through absence, or with new terms, in which time does not move on."""
     standing = [edge for edge in edges if not edge.later]
     for members in _cycles(len(queries), [(edge.rule, edge.query) for edge in standing]):
@@ -287,9 +283,7 @@ def _makes(expression: Expression, made: frozenset[Var]) -> bool:
     if expression.name in _CHOOSING:
         return any(_makes(argument, made) for argument in expression.args)
     # From constants and the solution's interval alone only finitely many values come.
-    return bool(of_expression(expression)) or any(
-        _makes(argument, made) for argument in expression.args
-    )
+    return bool(of_expression(expression)) or any(_makes(argument, made) for argument in expression.args)
 
 
 # --- the graph of queries --------------------------------------------------------------------

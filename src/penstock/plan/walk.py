@@ -135,6 +135,4 @@ def described(query: Query) -> tuple[TriplePattern, ...]:
     """The look-ups that DESCRIBE makes besides its pattern: one per described subject."""
     if not isinstance(query, Describe):
         return ()
-    return tuple(
-        TriplePattern(subject, Var(".predicate"), Var(".object")) for subject in query.subjects
-    )
+    return tuple(TriplePattern(subject, Var(".predicate"), Var(".object")) for subject in query.subjects)

@@ -41,7 +41,5 @@ def find_scenario(name: str) -> Scenario:
     """The scenario of that name; a UsageError says which there are."""
     make = SCENARIOS.get(name.replace("_", "-").lower())
     if make is None:
-        raise UsageError(
-            f"there is no scenario {name!r}", hint=f"there is {', '.join(sorted(SCENARIOS))}"
-        )
+        raise UsageError(f"there is no scenario {name!r}", hint=f"there is {', '.join(sorted(SCENARIOS))}")
     return make()

@@ -1,8 +1,8 @@
 """Sinks: the answers of a run, written as they arrive and exactly once.
 
-    sink = open_sink("csv", "answers.csv", queries, checkpoint)
-    sink.write(batch_id, {query_number: table, …})
-    sink.close()
+sink = open_sink("csv", "answers.csv", queries, checkpoint)
+sink.write(batch_id, {query_number: table, …})
+sink.close()
 """
 
 from __future__ import annotations
@@ -72,9 +72,7 @@ def open_sink(
     """
     format = format or format_for(destination)
     if format not in FORMATS:
-        raise UsageError(
-            f"there is no format {format!r}", hint=f"the formats are {', '.join(FORMATS)}"
-        )
+        raise UsageError(f"there is no format {format!r}", hint=f"the formats are {', '.join(FORMATS)}")
     shapes = numbered(shapes_of(queries))
     kept = Path(checkpoint) if checkpoint is not None else None
     if is_standard_output(destination):

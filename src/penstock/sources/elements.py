@@ -33,9 +33,7 @@ def write_elements(path: Path, elements: Iterable[tuple]) -> None:
             start, end = instant_of(times[0]), instant_of(times[-1])
             if end < start:
                 raise InputError(f"element {number} ends before it starts")
-            name = (
-                f"<urn:penstock:element:{number}#t={format_instant(start)},{format_instant(end)}>"
-            )
+            name = f"<urn:penstock:element:{number}#t={format_instant(start)},{format_instant(end)}>"
             for triple in triples:
                 terms = " ".join(str(from_rdflib(term)) for term in triple)
                 out.write(f"{terms} {name} .\n")

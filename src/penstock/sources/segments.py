@@ -114,9 +114,7 @@ class SegmentLog:
 
     def discover(self, *, follow: bool) -> int:
         """Append what has come since the last call; how many segments that were."""
-        found = [
-            segment for path in self._files() if (segment := self._news(path, follow)) is not None
-        ]
+        found = [segment for path in self._files() if (segment := self._news(path, follow)) is not None]
         if found:
             self.log.parent.mkdir(parents=True, exist_ok=True)
             with open(self.log, "a") as out:
