@@ -11,6 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def shortened(text: str, longest: int = 80) -> str:
+    """A value as messages show it: cut in the middle if it is long."""
+    if len(text) <= longest:
+        return text
+    half = (longest - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
 @dataclass(frozen=True)
 class Span:
     """A place in a query text: 1-based line and column, and how many characters it covers."""

@@ -3,6 +3,9 @@
 An instant is an int64 count of microseconds since 1970-01-01T00:00:00Z. An interval is
 two instants, closed on both ends. *Timeless* is the interval of static knowledge: it is
 written so that it is the neutral element of the hull (min of starts, max of ends).
+
+Instants of a stream lie between EARLIEST and LATEST, which are the years 1 to 9999 in UTC:
+what a date has four digits for. Whatever states another one is rejected where it is read.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import re
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
-from penstock.errors import InputError
+from penstock.errors import InputError, shortened
 
 FOREVER = 2**63 - 1
 """Later than every instant: the watermark of a stream that has ended."""
@@ -27,7 +30,12 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_INSTANT = re.compile(r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
+EARLIEST = (datetime.min.replace(tzinfo=timezone.utc) - _EPOCH) // timedelta(microseconds=1)
+LATEST = (datetime.max.replace(tzinfo=timezone.utc) - _EPOCH) // timedelta(microseconds=1)
+LARGEST_ZONE = 14 * HOUR
+_FOUR_CENTURIES = 146_097 * 24 * 3600  # seconds after which the calendar repeats itself
+_WHITE_SPACE = " \t\r\n"  # what XML Schema allows around a value
+_INSTANT = re.compile(r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _DURATION = re.compile(
     r"(-)?P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
 )
@@ -41,14 +49,16 @@ def is_timeless(start: int, end: int) -> bool:
 
 def parse_instant(text: str) -> int:
     """An xsd:dateTime with a time zone as microseconds; finer digits are cut off."""
-    match = _INSTANT.fullmatch(text.strip())
+    match = _INSTANT.fullmatch(text.strip(_WHITE_SPACE))
     if match is None:
         raise InputError(
-            f"{text!r} is not an instant",
+            f"{shortened(text)!r} is not an instant",
             hint="write it as 2026-01-31T12:00:00.000Z; the time zone is required",
         )
     year, month, day, hour, minute, second, fraction, zone = match.groups()
-    midnight = hour == "24" and minute == "00" and second == "00"
+    if len(year) != 4:
+        raise _outside(text)
+    midnight = hour == "24" and minute == "00" and second == "00" and not (fraction or "").strip(".0")
     try:
         moment = datetime(
             int(year),
@@ -60,24 +70,45 @@ def parse_instant(text: str) -> int:
             tzinfo=timezone.utc,
         )
     except ValueError as problem:
-        raise InputError(f"{text!r} is not an instant: {problem}") from None
+        raise InputError(f"{shortened(text)!r} is not an instant: {problem}") from None
     micros = (moment - _EPOCH) // timedelta(microseconds=1)
     if midnight:
         micros += DAY
     if fraction:
-        micros += int((fraction[1:] + "000000")[:6])
+        micros += int((fraction[1:7] + "000000")[:6])
     if zone != "Z":
-        sign = -1 if zone[0] == "+" else 1
-        micros += sign * (int(zone[1:3]) * HOUR + int(zone[4:6]) * MINUTE)
-    return micros
+        shift = int(zone[1:3]) * HOUR + int(zone[4:6]) * MINUTE
+        if shift > LARGEST_ZONE or int(zone[4:6]) > 59:
+            raise InputError(f"{shortened(text)!r} is not an instant: time zones reach from -14:00 to +14:00")
+        micros += -shift if zone[0] == "+" else shift
+    return checked_instant(micros, text)
+
+
+def checked_instant(micros: int, shown: object) -> int:
+    """The instant, if a stream may have it; `shown` is how its source wrote it."""
+    if EARLIEST <= micros <= LATEST:
+        return micros
+    raise _outside(shown)
+
+
+def _outside(shown: object) -> InputError:
+    return InputError(
+        f"{shortened(str(shown))!r} lies outside the years 1 to 9999 in UTC",
+        hint="instants reach from 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999Z",
+    )
 
 
 def format_instant(instant: int) -> str:
-    """UTC with milliseconds; with microseconds where there are any."""
+    """UTC with milliseconds; with microseconds where there are any.
+
+    Also for what no stream may have, such as a watermark that lies a long lateness back.
+    """
     seconds, micros = divmod(int(instant), SECOND)
+    repeats, seconds = divmod(seconds, _FOUR_CENTURIES)
     moment = _EPOCH + timedelta(seconds=seconds)
+    year = moment.year + 400 * repeats
     digits = f"{micros // 1000:03d}" if micros % 1000 == 0 else f"{micros:06d}"
-    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}.{digits}Z"
+    return f"{year:0{4 if year >= 0 else 5}d}-{moment:%m-%dT%H:%M:%S}.{digits}Z"
 
 
 def parse_duration(text: str) -> int:

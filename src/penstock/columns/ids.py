@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from penstock.columns.memory import address_of, byte_at, word_at
+from penstock.errors import InputError
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 from penstock.timeline import SECOND, format_instant, parse_instant
 
@@ -124,7 +125,7 @@ def inline_id(lexical: str, tag: int) -> int:
         return 0
     try:
         micros = parse_instant(lexical)
-    except Exception:
+    except InputError:
         return 0
     if abs(micros) >= DATETIME_BIAS or not lexical.startswith(format_instant(micros)[:19]):
         return 0  # far away, or 24:00:00, which is another lexical form of the same instant

@@ -14,10 +14,10 @@ from pyoxigraph import DefaultGraph, Quad
 
 from penstock.columns.interning import LONGEST
 from penstock.decode.lexical import tells_plain_time
-from penstock.decode.times import TimePredicates, compact_times, is_compact, plain_instant
+from penstock.decode.times import TimePredicates, compact_times, is_compact
 from penstock.errors import InputError
 from penstock.terms import BlankNode, Literal, NamedNode, Triple
-from penstock.timeline import parse_instant
+from penstock.timeline import format_instant, parse_instant
 
 
 class Unusable(Exception):
@@ -86,7 +86,7 @@ def _plain_name(name: str) -> str:
     try:
         start, end = compact_times(name)
         base = name.split("#", 1)[0]
-        return f"{base}#t={plain_instant(start)},{plain_instant(end)}"
+        return f"{base}#t={format_instant(start)},{format_instant(end)}"
     except InputError as problem:
         raise Unusable(problem.message) from None
 
@@ -97,7 +97,7 @@ def _plain_time(
     """A time statement's value in plain notation; as it is, if it is no instant."""
     try:
         instant = parse_instant(value.value)
-        plain = Literal(plain_instant(instant))
+        plain = Literal(format_instant(instant))
     except InputError:
         return value
     if isinstance(subject, NamedNode) and is_compact(subject.value):

@@ -26,7 +26,7 @@ from penstock.columns.ids import (
     XSD_BASE,
 )
 from penstock.columns.memory import address_of, byte_at, trailing_zeros, word_at
-from penstock.timeline import DAY, HOUR, MINUTE, NEVER, SECOND
+from penstock.timeline import DAY, EARLIEST, HOUR, LARGEST_ZONE, LATEST, MINUTE, NEVER, SECOND
 
 LONGEST_LABEL = 192  # bytes of a plain blank node, '_:' included
 LONGEST_IRI = 8192  # beyond it the search for '>' gives up, so that broken input stays cheap
@@ -419,10 +419,13 @@ def read_instant(buffer, at, limit):
         return NEVER, at, -1
     hour = _two_digits(buffer, at + 1)
     minute = _two_digits(buffer, at + 4)
-    if hour > 14 or minute > 59:
-        return NEVER, at, -1
     shift = hour * HOUR + minute * MINUTE
-    return micros + (shift if zone == 0x2D else -shift), at + 6, -1
+    if shift > LARGEST_ZONE or minute > 59:
+        return NEVER, at, -1
+    micros += shift if zone == 0x2D else -shift
+    if micros < EARLIEST or micros > LATEST:
+        return NEVER, at, -1
+    return micros, at + 6, -1
 
 
 @njit(cache=True)

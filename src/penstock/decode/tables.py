@@ -29,7 +29,7 @@ from penstock.decode.occurrences import Occurrences, Reject, concat, empty, merg
 from penstock.decode.settle import Written, sorted_unique
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
-from penstock.timeline import NEVER, parse_instant
+from penstock.timeline import EARLIEST, LATEST, NEVER, SECOND, parse_instant
 
 COLUMNS = ("s", "p", "o", "start", "end", "graph")
 _GRAPH = "<x:row>"  # every row needs a graph to be a quad; its time stands in columns
@@ -55,8 +55,7 @@ def instants_of(column: pa.Array, name: str) -> tuple[np.ndarray, dict[int, str]
                 f"the column {name!r} has timestamps without a time zone",
                 hint="give the column a zone, such as timestamp[us, tz=UTC]",
             )
-        micros = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64())
-        return pc.fill_null(micros, NEVER).to_numpy(zero_copy_only=False), {}
+        return _micros_of(column, name)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         raise InputError(
             f"the column {name!r} has the type {column.type}, which is no time",
@@ -76,6 +75,21 @@ def instants_of(column: pa.Array, name: str) -> tuple[np.ndarray, dict[int, str]
         except InputError as problem:
             faults[row] = f"{name}: {problem.message}; {problem.hint or 'write it with a zone'}"
     return instants, faults
+
+
+def _micros_of(column: pa.Array, name: str) -> tuple[np.ndarray, dict[int, str]]:
+    """Timestamps of any unit as microseconds; those beyond the years 1 to 9999 are faults."""
+    units = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}[column.type.unit]  # in a second
+    count = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    earliest, latest = EARLIEST * units // SECOND, (LATEST + 1) * units // SECOND - 1
+    inside = (count >= max(earliest, np.iinfo(np.int64).min)) & (count <= min(latest, np.iinfo(np.int64).max))
+    count = np.where(inside, count, 0)
+    micros = count // (units // SECOND) if units > SECOND else count * (SECOND // units)
+    absent = column.is_null().to_numpy(zero_copy_only=False)
+    faults = dict.fromkeys(
+        np.flatnonzero(~inside & ~absent).tolist(), f"{name} lies outside the years 1 to 9999 in UTC"
+    )
+    return np.where(inside & ~absent, micros, NEVER), faults
 
 
 def _buffers(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.columns.ids import id_of
-from penstock.errors import InputError
+from penstock.errors import InputError, shortened
 from penstock.terms import PROV, NamedNode
-from penstock.timeline import format_instant, parse_instant
+from penstock.timeline import parse_instant
 
 COMPACT_MARK = "#t="
 
@@ -38,19 +38,11 @@ def compact_times(name: str) -> tuple[int, int]:
     """The start and end that a graph name tells: `…#t=<instant>` or `…#t=<start>,<end>`."""
     instants = name.split(COMPACT_MARK, 1)[1].split(",")
     if len(instants) > 2:
-        raise InputError(f"<{name}> has more than two instants after #t=")
+        raise InputError(f"<{shortened(name)}> has more than two instants after #t=")
     try:
         times = [parse_instant(instant) for instant in instants]
     except InputError as problem:
-        raise InputError(f"the time of element <{name}>: {problem.message}") from None
+        raise InputError(f"the time of element <{shortened(name)}>: {problem.message}") from None
     if times[-1] < times[0]:
-        raise InputError(f"the element <{name}> ends before it starts")
+        raise InputError(f"the element <{shortened(name)}> ends before it starts")
     return times[0], times[-1]
-
-
-def plain_instant(instant: int) -> str:
-    """An instant in the notation that the scanner reads."""
-    try:
-        return format_instant(instant)
-    except OverflowError:
-        raise InputError("an instant lies outside the years 1 to 9999 in UTC") from None

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.errors import InputError
 from penstock.terms import from_rdflib
-from penstock.timeline import format_instant, parse_instant
+from penstock.timeline import checked_instant, format_instant, parse_instant
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -19,8 +19,8 @@ def instant_of(value: Any) -> int:
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise InputError(f"{value!r} has no time zone", hint="give it one, as in timezone.utc")
-        return (value - _EPOCH) // timedelta(microseconds=1)
-    return value if isinstance(value, int) else parse_instant(str(value))
+        return checked_instant((value - _EPOCH) // timedelta(microseconds=1), value)
+    return checked_instant(value, value) if isinstance(value, int) else parse_instant(str(value))
 
 
 def write_elements(path: Path, elements: Iterable[tuple]) -> None:
