@@ -12,7 +12,7 @@ LARGEST_FILE = 600
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "stuff"}
 
 BASE = {"errors", "timeline", "terms"}
-DATA = BASE | {"columns", "decode"}
+DATA = BASE | {"jit", "columns", "decode"}
 ENGINE = DATA | {"algebra", "functions", "knowledge", "plan"}
 RUNTIME = ENGINE | {"engine", "sources", "sinks"}
 PIPELINE = RUNTIME | {"languages", "runtime"}
@@ -26,8 +26,9 @@ MAY_IMPORT = {
     "algebra": BASE,
     "languages": BASE | {"algebra"},
     "functions": BASE | {"algebra"},
-    "columns": BASE,
-    "decode": BASE | {"columns"},
+    "jit": set(),
+    "columns": BASE | {"jit"},
+    "decode": BASE | {"jit", "columns"},
     "knowledge": DATA,
     "plan": BASE | {"algebra", "functions", "columns", "knowledge"},
     "engine": ENGINE,
@@ -101,6 +102,14 @@ def test_only_the_edges_know_spark(path: Path):
         pytest.skip("this part may")
     foreign = {name.split(".")[0] for name in imported_modules(path)}
     assert not foreign & {"pyspark", "py4j"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_kernels_are_compiled_by_our_own_njit(path: Path):
+    """Numba's own does not notice that a file has changed which a kernel imports from."""
+    names = imported_modules(path)
+    assert not {"numba.njit", "numba.jit"} & set(names)
+    assert "numba" not in names or part_of(path) == "jit"
 
 
 @pytest.mark.parametrize("path", FILES, ids=IDS)

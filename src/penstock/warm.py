@@ -1,7 +1,7 @@
 """Compiles all kernels ahead, so that the first run does not wait for it: `python -m penstock.warm`.
 
-Numba keeps what it compiled beside the sources (`__pycache__`), once for each combination of
-types that a kernel is called with. So small queries are run here, in this process and without
+What was compiled is kept beside the sources (`__pycache__`, see `penstock.jit`), once for each
+combination of types that a kernel is called with. So small queries are run here, in this process and without
 Spark, on one stream in two formats, that call every kernel as ordinary runs do.
 """
 

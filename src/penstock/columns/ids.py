@@ -15,10 +15,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numba import njit
 
 from penstock.columns.memory import address_of, byte_at, word_at
 from penstock.errors import InputError
+from penstock.jit import njit
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 from penstock.timeline import SECOND, format_instant, parse_instant
 

@@ -8,7 +8,6 @@ choose the slot, and neighbours are tried in turn.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from penstock.columns.memory import (
     address_of,
@@ -18,6 +17,7 @@ from penstock.columns.memory import (
     put_integer,
     word_at,
 )
+from penstock.jit import njit
 
 LENGTH_BITS = 27
 LONGEST = (1 << LENGTH_BITS) - 1

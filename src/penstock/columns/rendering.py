@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from penstock.columns.ids import (
     BOOLEAN,
@@ -20,6 +19,7 @@ from penstock.columns.ids import (
 )
 from penstock.columns.interning import LENGTH_BITS, LONGEST, frozen
 from penstock.columns.memory import address_of, copy_bytes
+from penstock.jit import njit
 from penstock.timeline import DAY, SECOND
 
 # The end of a literal by tag: "^^<datatype>

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from penstock.decode.nquads import AT, ENDED, LOOSE, STARTED, STATED
+from penstock.jit import njit
 from penstock.timeline import NEVER
 
 NO_TIME, NO_START, NO_END, TWO_TIMES, BACKWARDS, NOT_AN_INSTANT, NO_GRAPH = range(1, 8)

@@ -7,7 +7,6 @@ valid and canonical; everything else is left to a full RDF parser. Reads stay be
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from penstock.columns.ids import (
     BOOLEAN,
@@ -26,6 +25,7 @@ from penstock.columns.ids import (
     XSD_BASE,
 )
 from penstock.columns.memory import address_of, byte_at, trailing_zeros, word_at
+from penstock.jit import njit
 from penstock.timeline import DAY, EARLIEST, HOUR, LARGEST_ZONE, LATEST, MINUTE, NEVER, SECOND
 
 LONGEST_LABEL = 192  # bytes of a plain blank node, '_:' included

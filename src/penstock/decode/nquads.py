@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from penstock.columns import interning
 from penstock.columns.ids import hash_at
@@ -49,6 +48,7 @@ from penstock.decode.lexical import (
     trusted_literal_end,
 )
 from penstock.errors import InputError
+from penstock.jit import njit
 from penstock.timeline import NEVER
 
 # Kinds of rows. COMPACT: the graph's name tells the time. STATED: a quad whose element's time

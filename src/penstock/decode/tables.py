@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
-from numba import njit
 from pyoxigraph import RdfFormat, parse
 
 from penstock.columns.interning import frozen
@@ -29,6 +28,7 @@ from penstock.decode.occurrences import Occurrences, Reject, concat, empty, merg
 from penstock.decode.settle import Written, sorted_unique
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
+from penstock.jit import njit
 from penstock.timeline import EARLIEST, LATEST, NEVER, SECOND, parse_instant
 
 COLUMNS = ("s", "p", "o", "start", "end", "graph")

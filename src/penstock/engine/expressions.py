@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from penstock.algebra.nodes import TIME_FUNCTIONS, Aggregate, Call, Exists, Expression, Var
 from penstock.columns import ids
@@ -24,6 +23,7 @@ from penstock.errors import PenstockError
 from penstock.functions.chance import solution_seed
 from penstock.functions.errors import ExpressionError
 from penstock.functions.evaluate import Context, compile_term, compile_truth
+from penstock.jit import njit
 from penstock.plan.steps import is_variable, other, own
 from penstock.terms import Literal, Term
 from penstock.timeline import is_timeless, parse_duration, parse_instant

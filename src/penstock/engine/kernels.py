@@ -9,9 +9,9 @@ no older row can be in reach, which is what makes a bounded sequence join linear
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from penstock.columns.ids import FLOAT, number
+from penstock.jit import njit
 
 ANY, SEQ, EQ, ENDED, BEFORE = 0, 1, 2, 3, 4
 """When a left and a right row meet: always, left before right, equal intervals, right ended

@@ -14,12 +14,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 
 from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns import ids
 from penstock.columns.frame import Frame
 from penstock.engine.network import Network
+from penstock.jit import njit
 from penstock.plan import steps
 from penstock.terms import Literal
 
