@@ -41,7 +41,7 @@ from penstock.runtime.session import default_shards
 from penstock.sources.elements import write_elements
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 from penstock.terms import from_rdflib
-from penstock.timeline import parse_duration
+from penstock.timeline import parse_duration, saturated
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Engine:
         shards: int | None = None,
     ) -> None:
         self.master = master
-        self.lateness = parse_duration(lateness) if isinstance(lateness, str) else lateness
+        self.lateness = parse_duration(lateness) if isinstance(lateness, str) else saturated(lateness)
         self.checkpoint = checkpoint
         self.shards = shards
         self.options = RunOptions(strict=strict)

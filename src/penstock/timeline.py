@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from fractions import Fraction
 
 from penstock.errors import InputError, shortened
 
@@ -28,6 +29,9 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+
+LONGEST = 10_000 * 366 * DAY
+"""No two instants are further apart."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 EARLIEST = (datetime.min.replace(tzinfo=timezone.utc) - _EPOCH) // timedelta(microseconds=1)
@@ -111,12 +115,20 @@ def format_instant(instant: int) -> str:
     return f"{year:0{4 if year >= 0 else 5}d}-{moment:%m-%dT%H:%M:%S}.{digits}Z"
 
 
+def saturated(micros: int | Fraction) -> int:
+    """A length of time as whole microseconds that can be added to any instant without leaving int64.
+
+    Towards zero; what is longer than the time between any two instants becomes `LONGEST`.
+    """
+    return int(max(-LONGEST, min(LONGEST, micros)))
+
+
 def parse_duration(text: str) -> int:
-    """A length of time in microseconds: `PT5M`, `P10D`, or short as `5m`, `30s`, `250ms`."""
+    """A length of time in microseconds: `PT5M`, `P10D`, or short as `5m`, `30s`, `250ms`; `saturated`."""
     text = text.strip()
     short = _SHORT_DURATION.fullmatch(text)
     if short:
-        return int(Decimal(short[1]) * _SHORT_UNITS[short[2]])
+        return saturated(Fraction(Decimal(short[1])) * _SHORT_UNITS[short[2]])
     match = _DURATION.fullmatch(text)
     if match is None or not any(match.groups()[1:]) or text.endswith("T"):
         raise InputError(f"{text!r} is not a duration", hint="write it as PT5M, P10D, 30s or 5m")
@@ -126,8 +138,8 @@ def parse_duration(text: str) -> int:
             f"the duration {text!r} has years or months, which have no fixed length",
             hint="say it in days, hours, minutes and seconds",
         )
-    total = int(days or 0) * DAY + int(hours or 0) * HOUR + int(minutes or 0) * MINUTE
-    total += int(Decimal(seconds or 0) * SECOND)
+    parts = zip((days, hours, minutes, seconds), (DAY, HOUR, MINUTE, SECOND), strict=True)
+    total = saturated(sum(Fraction(Decimal(number or 0)) * unit for number, unit in parts))
     return -total if sign else total
 
 

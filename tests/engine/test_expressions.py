@@ -73,3 +73,25 @@ def test_a_column_of_truth_values_leaves_errors_unbound():
     frame = frame_of(table, [{"a": decimal("1")}, {"a": decimal("abc")}, {"a": decimal("3")}])
     column = Evaluator(table).column(Call("<", (A, decimal("2"))), frame)
     assert column.tolist() == [TRUE, 0, FALSE]
+
+
+@pytest.mark.parametrize(
+    ("divisor", "outcome"),
+    [
+        ("0.3", [False, False]),  # 0.1 + 0.2 - 0.3 is zero exactly, though not in float64
+        ("0.2999999999999999", [True, False]),
+    ],
+)
+def test_a_divisor_that_may_be_zero_is_not_divided_by_in_float64(divisor: str, outcome: list[bool]):
+    difference = Call("-", (Call("+", (A, B)), decimal(divisor)))
+    far = Call("-", (decimal("0"), Call("*", (decimal("4000000000000000"), decimal("4000000000000000")))))
+    above = Call(">", (Call("/", (decimal("1"), difference)), far))
+    rows = [{"a": decimal("0.1"), "b": decimal("0.2")}]
+    assert holds(above, rows) + holds(Call("!", (above,)), rows) == outcome
+
+
+def test_a_product_that_is_zero_in_float64_only_is_not_taken_for_zero():
+    product = A
+    for _ in range(24):
+        product = Call("*", (product, A))
+    assert holds(Call(">", (product, decimal("0"))), [{"a": decimal("0.000000000000001")}]) == [True]

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 
@@ -19,19 +21,20 @@ from penstock.columns import ids
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
 from penstock.engine.thresholds import threshold
-from penstock.errors import PenstockError
 from penstock.functions.chance import solution_seed
 from penstock.functions.errors import ExpressionError
 from penstock.functions.evaluate import Context, compile_term, compile_truth
+from penstock.functions.temporal import Duration, Moment
+from penstock.functions.values import value_of
 from penstock.jit import njit
 from penstock.plan.steps import is_variable, other, own
 from penstock.terms import Literal, Term
-from penstock.timeline import is_timeless, parse_duration, parse_instant
+from penstock.timeline import LONGEST, SECOND, is_timeless
 
 RANDOM = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
 _COMPARISONS = ("=", "!=", "<", ">", "<=", ">=")
-_DURATIONS = frozenset(ids.XSD_BASE + name for name in ("duration", "dayTimeDuration"))
 _ROUNDING = 2.0**-50  # some ulps: covers the conversion from decimal and one operation
+_EXACT = 2.0**53  # integers up to here are exact in float64
 TRUE = (ids.BOOLEAN << ids.TAG_SHIFT) | 1
 FALSE = ids.BOOLEAN << ids.TAG_SHIFT
 NUMBER, INSTANT, DURATION = "number", "instant", "duration"
@@ -187,15 +190,14 @@ class Evaluator:
         instants = ids.tags(column) == ids.DATETIME
         if instants.any():
             micros = (column & ((1 << ids.FRACTION_SHIFT) - 1)) - ids.DATETIME_BIAS
-            return Quantity(INSTANT, micros.astype(np.float64), 0.0, instants)
+            return _times(INSTANT, micros, instants)
         return None
 
     def _time(self, name: str, frame: Frame) -> Quantity:
         known = ~frame.timeless_mask()
         if name == "GETDURATION":
-            return Quantity(DURATION, (frame.end - frame.start).astype(np.float64), 0.0, known)
-        column = frame.start if name == "GETSTARTTIME" else frame.end
-        return Quantity(INSTANT, column.astype(np.float64), 0.0, known)
+            return _times(DURATION, frame.end - frame.start, known)
+        return _times(INSTANT, frame.start if name == "GETSTARTTIME" else frame.end, known)
 
     # --- one by one ---
 
@@ -327,29 +329,41 @@ def _arithmetic(name: str, left: Quantity, right: Quantity) -> Quantity | None:
             error = np.add(left.error, right.error)
         elif name == "*":
             value = a * b
-            error = np.abs(a) * right.error + np.abs(b) * left.error
+            error = np.abs(a) * right.error + np.abs(b) * left.error + np.multiply(left.error, right.error)
+            known = np.logical_and(known, (value != 0.0) | (a == 0.0) | (b == 0.0))  # no underflow
         else:
             value = a / b
-            error = (left.error + np.abs(value) * right.error) / np.abs(b)
-            known = np.logical_and(known, np.not_equal(b, 0.0))
+            nearest_zero = np.abs(b) - right.error  # how small the true divisor may be
+            error = (left.error + np.abs(value) * right.error) / nearest_zero
+            known = np.logical_and(known, (nearest_zero > 0.0) & ((value != 0.0) | (a == 0.0)))
         error = error + np.abs(value) * _ROUNDING
     known = np.logical_and(known, np.isfinite(value))
     return Quantity(result, value, error, known)
 
 
+def _times(kind: str, micros: np.ndarray, known: np.ndarray) -> Quantity:
+    """Whole microseconds; those of more than 53 bits are rounded in float64."""
+    value = micros.astype(np.float64)
+    exact = max(value.max(), -value.min()) <= _EXACT
+    return Quantity(kind, value, 0.0 if exact else np.abs(value) * _ROUNDING, known)
+
+
+def _constant_time(kind: str, seconds: Decimal) -> Quantity | None:
+    """A constant of any size and precision."""
+    micros = Fraction(seconds) * SECOND
+    if abs(micros) > 2 * LONGEST:
+        return None
+    value = float(micros)
+    return Quantity(kind, value, 0.0 if Fraction(value) == micros else abs(value) * _ROUNDING)
+
+
 def _constant(literal: Literal) -> Quantity | None:
-    datatype = literal.datatype.value
-    if datatype in _DURATIONS and literal.value.lstrip("-").startswith("P"):
-        try:
-            return Quantity(DURATION, float(parse_duration(literal.value)), 0.0)
-        except PenstockError:
-            return None
-    tag = ids.TAG_OF_DATATYPE.get(datatype)
-    if tag == ids.DATETIME:
-        try:
-            return Quantity(INSTANT, float(parse_instant(literal.value)), 0.0)
-        except PenstockError:
-            return None
+    found = value_of(literal)
+    if isinstance(found, Duration):
+        return None if found.months else _constant_time(DURATION, found.seconds)
+    if isinstance(found, Moment):
+        return _constant_time(INSTANT, found.utc) if found.kind == "dateTime" else None
+    tag = ids.TAG_OF_DATATYPE.get(literal.datatype.value)
     if tag not in (ids.INTEGER, ids.DECIMAL, ids.DOUBLE):
         return None
     inline = ids.inline_id(literal.value, tag)

@@ -8,13 +8,13 @@ match forgotten there would make its partner look unmatched) unless the conditio
 very operator bounds the combination; EQUALSOPTIONAL combines equal intervals, so there it
 does. Aggregates, ORDER BY and LIMIT look at whole instants: no bound passes them.
 
-Bounds are in microseconds, the largest duration that is still allowed; None: no bound.
+Bounds are in microseconds, the largest duration that is still allowed; None: no bound. One that
+is longer than the time between any two instants bounds nothing, so all others can be added to instants.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -30,17 +30,14 @@ from penstock.algebra.nodes import (
     SeqRightJoin,
     Var,
 )
+from penstock.functions.temporal import Duration
+from penstock.functions.values import value_of
 from penstock.plan.walk import PER_INSTANT, children
-from penstock.terms import XSD, Literal
-from penstock.timeline import DAY, HOUR, MINUTE, SECOND
+from penstock.terms import Literal
+from penstock.timeline import LONGEST, SECOND
 
 Bound = int | None
 
-_DURATION = re.compile(
-    r"(-)?P(?=.)(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?"
-    r"(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?",
-    re.ASCII,
-)
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 
@@ -96,10 +93,12 @@ def _of_comparison(comparison: str, left: Expression, right: Expression) -> Boun
         return None
     limit = -constant
     if comparison == "<":
-        return max(0, math.ceil(limit) - 1)
-    if comparison in ("<=", "="):
-        return max(0, math.floor(limit))
-    return None
+        bound = max(0, math.ceil(limit) - 1)
+    elif comparison in ("<=", "="):
+        bound = max(0, math.floor(limit))
+    else:
+        return None
+    return bound if bound <= LONGEST else None
 
 
 _Linear = tuple[Fraction, Fraction, Fraction]
@@ -132,20 +131,10 @@ def _linear(expression: Expression) -> _Linear | None:
 
 def _constant(literal: Literal) -> Fraction | None:
     """A constant duration in microseconds; None for other literals, and if it has months."""
-    if literal.datatype not in (XSD.duration, XSD.dayTimeDuration):
+    duration = value_of(literal)
+    if not isinstance(duration, Duration) or duration.months or duration.kind == "yearMonthDuration":
         return None
-    match = _DURATION.fullmatch(literal.value.strip())
-    if match is None:
-        return None
-    sign, years, months, *rest = match.groups()
-    if int(years or 0) or int(months or 0):
-        return None
-    units = (DAY, HOUR, MINUTE, SECOND)
-    total = sum(
-        (Fraction(number or 0) * unit for number, unit in zip(rest, units, strict=True)),
-        Fraction(0),
-    )
-    return -total if sign else total
+    return Fraction(duration.seconds) * SECOND
 
 
 # --- how bounds go down --------------------------------------------------------------------
