@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from agreement.engine_runs import engine_answers
+from oracle.cases import Case, Element, StreamData
 from penstock import pipeline
 from penstock.algebra.nodes import Call, Var
 from penstock.engine import kernels
@@ -11,7 +13,7 @@ from penstock.engine.prefilters import linear, prefilters_for
 from penstock.languages import parse
 from penstock.plan import steps
 from penstock.plan.catalog import StreamName
-from penstock.terms import XSD, Literal
+from penstock.terms import XSD, Literal, NamedNode
 
 QUERY = "PREFIX : <http://example.org/> SELECT * WHERE {{ ?s :p ?v }} SEQ {{ ?s :p ?w }} FILTER ({})"
 
@@ -49,3 +51,28 @@ def test_close_calls_are_kept():
     assert kernels._may_hold(rows, 0.1, 0.3), "0.1 * 3 < 0.3 is for the exact filter to reject"
     assert not kernels._may_hold(rows, 0.1, 0.2)
     assert kernels._may_hold(rows, np.nan, 0.2), "what is no plain number is kept"
+
+
+def test_constants_that_cancel_each_other_are_left_to_the_filter():
+    """In doubles (0.001 + 1e15) - 1e15 is 0, so the filter below holds for 0.001 and 0."""
+    answers = joined("(?v + 1000000000000000) - 1000000000000000 <= ?w", ("0.001", "0.0"))
+    assert answers == [("0.001", "0.0")]
+    assert prefilters("(?v + 3) - 2 < ?w") is None and prefilters("?v + 3 + 2 < ?w + 1") is not None
+
+
+def test_factors_that_leave_the_range_of_doubles_are_left_to_the_filter():
+    factors = " * ".join(["?v", *["4000000000000000"] * 24])
+    assert prefilters(f"{factors} < ?w") is None
+    assert prefilters(" * ".join(["?v", *["0.000000000000001"] * 24]) + " < ?w") is None
+
+
+def joined(condition: str, values: tuple[str, str]) -> list[tuple[str, str]]:
+    """The answers over two doubles, one after the other."""
+    subject, predicate = NamedNode("http://example.org/s"), NamedNode("http://example.org/p")
+    elements = tuple(
+        Element(((subject, predicate, Literal(value, datatype=XSD.double)),), time, time)
+        for time, value in enumerate(values)
+    )
+    case = Case(0, (StreamData(None, elements),), (), (QUERY.format(condition),), 0, (((0, 0), (0, 1)),))
+    [answers] = engine_answers(case)
+    return [tuple(term.split('"')[1] for name, term in sorted(row[0]) if name != "s") for row in answers]

@@ -7,6 +7,7 @@ compares in float64 and keeps what is close; the filters still decide exactly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -92,15 +93,24 @@ def linear(expression: Expression) -> Linear | None:
         return None
     if expression.name in ("+", "-"):
         sign = 1.0 if expression.name == "+" else -1.0
+        if sign * one.constant * other.constant < 0:
+            return None  # doubles lose digits on the way that the difference does not show
         var = one.var or other.var
-        return Linear(var, one.factor + sign * other.factor, one.constant + sign * other.constant)
+        return _of_use(var, one.factor + sign * other.factor, one.constant + sign * other.constant)
     if expression.name == "*":
         number, linear_part = (one, other) if one.var is None else (other, one)
         by = number.constant
-        return Linear(linear_part.var, by * linear_part.factor, by * linear_part.constant)
+        return _of_use(linear_part.var, by * linear_part.factor, by * linear_part.constant)
     if expression.name == "/" and other.var is None and other.constant:
-        return Linear(one.var, one.factor / other.constant, one.constant / other.constant)
+        return _of_use(one.var, one.factor / other.constant, one.constant / other.constant)
     return None
+
+
+def _of_use(var: str | None, factor: float, constant: float) -> Linear | None:
+    """Unless it left the range of doubles; what follows from that is for the filter to say."""
+    if not (math.isfinite(factor) and math.isfinite(constant)) or (var is not None and not factor):
+        return None
+    return Linear(var, factor, constant)
 
 
 def _constant(literal: Literal) -> Linear | None:
