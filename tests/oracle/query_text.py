@@ -257,7 +257,8 @@ class QueryWriter:
         inside = self.group(depth - 1, known, ())
         if self.chance(0.4):
             return Part(f"GRAPH ?g {inside.braced()}", (*inside.names, "g"))
-        return Part(f"GRAPH {self.random.choice(self.style.graphs)} {inside.braced()}", inside.names)
+        name = ":nowhere" if self.chance(0.1) else self.random.choice(self.style.graphs)
+        return Part(f"GRAPH {name} {inside.braced()}", inside.names)
 
     def subselect(self, depth: int, known: tuple[str, ...]) -> Part:
         inside = self.group(depth - 1, (*known, *self.outer), ())

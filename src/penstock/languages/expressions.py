@@ -174,7 +174,7 @@ class ExpressionTranslator(TripleTranslator, ABC):
             value = None if star else self.expression(argument)
         finally:
             self._inside_aggregate = False
-        separator = string(options[0].children[0]) if options else None
+        separator = string(options[0].children[-1]) if options else None
         return self._aggregate_var(a.Aggregate(name, value, distinct, separator))
 
     def _aggregate_var(self, aggregate: a.Aggregate) -> a.Var:

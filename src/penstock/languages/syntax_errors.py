@@ -95,7 +95,17 @@ def explain(lark: Lark, source: Source) -> QueryError:
         length = len(_CHUNK.match(text, position)[0]) if _CHUNK.match(text, position) else 1
     found = text[position : position + length]
     message = f"{_shown(found)} cannot stand here"
-    return source.error(message, source.span(position, position + length), _one_of(keywords, others))
+    hint = _too_long(lark, found, attempt.accepts()) or _one_of(keywords, others)
+    return source.error(message, source.span(position, position + length), hint)
+
+
+def _too_long(lark: Lark, token: str, accepts: set[str]) -> str | None:
+    """A hint where the beginning of a token could stand here, and the rest was meant as the next one."""
+    patterns = (re.compile(t.pattern.to_regexp()) for t in lark.terminals if t.name in accepts)
+    lengths = [match.end() for pattern in patterns if (match := pattern.match(token))]
+    if not lengths or max(lengths) == len(token):
+        return None
+    return f"it is read as one word, the longest possible; write a space after {token[: max(lengths)]}"
 
 
 def _ends_too_early(source: Source, expected: tuple[list[str], list[str]]) -> QueryError:

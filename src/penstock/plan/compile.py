@@ -149,6 +149,8 @@ class Compiler(PathCompiler):
 
     def _graph(self, node: a.Graph, scope: Scope) -> Step:
         if isinstance(node.name, NamedNode):
+            if node.name.value not in dict(scope.dataset.named):  # SPARQL 18.6: not even the empty solution
+                return _nothing(node)
             return self.pattern(node.pattern, replace(scope, dataset=scope.dataset.within(node.name)))
         name = node.name.name
         branches = []
@@ -158,7 +160,7 @@ class Compiler(PathCompiler):
             table = steps.Table((name,), ((graph,),))
             branches.append(steps.Meet(table, self.pattern(node.pattern, below), "any", scope.within))
         if not branches:
-            return steps.Table((name, *sorted(v.name for v in variables.possible(node.pattern))), ())
+            return _nothing(node)
         step = reduce(steps.Merge, branches)
         return step if scope.outer is None else scope.outer.bind(step, (name,))
 
@@ -369,6 +371,11 @@ class Compiler(PathCompiler):
 
 
 # --- helpers of the rewrites -------------------------------------------------------------------
+
+
+def _nothing(node: a.Pattern) -> Step:
+    """No solution, in the columns that a pattern would bind."""
+    return steps.Table(tuple(sorted(var.name for var in variables.possible(node))), ())
 
 
 def conjuncts(condition: a.Expression) -> list[a.Expression]:
