@@ -3,11 +3,15 @@
 Every error that a user can cause is a `PenstockError`: it says what is wrong in one
 sentence, where it stands (line, column and a caret under the text), and, if we know,
 what to do. `InputError` is the input's fault (exit code 1), `UsageError` is the
-call's fault (exit code 2).
+call's fault (exit code 2), `StorageError` is a disk's or a directory's (exit code 74).
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -88,6 +92,52 @@ class UsageError(PenstockError):
     """The call is at fault: a wrong option, a file that does not exist."""
 
     exit_code = 2
+
+
+class StorageError(PenstockError):
+    """A disk or a directory does not take what it must keep: it is full, gone, or not ours to write."""
+
+    exit_code = 74  # EX_IOERR of sysexits.h
+
+
+class InternalError(PenstockError):
+    """Neither the input's nor the caller's fault: ours, or Spark's."""
+
+    exit_code = 70  # EX_SOFTWARE of sysexits.h
+
+
+_WHAT_TO_DO = {
+    errno.ENOSPC: "make room on that disk, or name a place on another one",
+    errno.EDQUOT: "make room within your quota, or name a place on another disk",
+    errno.EACCES: "name a place that you may write to, or ask its owner (`ls -ld` shows whose it is)",
+    errno.EPERM: "name a place that you may write to, or ask its owner (`ls -ld` shows whose it is)",
+    errno.EROFS: "name a place on a disk that can be written",
+    errno.ENOTDIR: "a part of the path is a file and not a directory: name another place",
+    errno.EEXIST: "a part of the path is a file and not a directory: name another place",
+    errno.EISDIR: "it is a directory: name a file",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+
+
+def storage_error(problem: OSError, what: str | os.PathLike[str]) -> StorageError:
+    """A system's error while something is written, in our words; `what` could not be written."""
+    reason = problem.strerror or str(problem) or type(problem).__name__
+    place = f" ({problem.filename})" if problem.filename and str(problem.filename) != str(what) else ""
+    return StorageError(
+        f"cannot write {what}: {reason}{place}",
+        hint=_WHAT_TO_DO.get(problem.errno or 0, "look at the place, or name another one"),
+    )
+
+
+@contextlib.contextmanager
+def storing(what: str | os.PathLike[str]) -> Iterator[None]:
+    """What the system says while `what` is written becomes a StorageError."""
+    try:
+        yield
+    except (BrokenPipeError, ConnectionError):
+        raise  # a reader that has seen enough is no fault of a disk
+    except OSError as problem:
+        raise storage_error(problem, what) from problem
 
 
 @dataclass(frozen=True)

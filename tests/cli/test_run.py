@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pyarrow as pa
@@ -13,6 +16,7 @@ from penstock import cli
 from penstock.errors import InputError
 from penstock.languages import parse
 from penstock.runtime.contract import RunStatistics
+from penstock.sinks import journal
 
 QUERY = "PREFIX : <http://example.org/> SELECT ?pump WHERE { ?pump :state :failed }"
 FOUND = pa.table({"pump": ["<http://example.org/p1>"], "start": [0], "end": [1_000_000]})
@@ -27,6 +31,7 @@ class RecordingEngine:
     problem: Exception | None = None
     refusal: Exception | None = None
     interrupted = False
+    batches = 2
 
     def __init__(self, **options) -> None:
         RecordingEngine.made = self
@@ -49,7 +54,7 @@ class RecordingEngine:
     def run(self, *, follow, on_batch):
         self.follow = follow
         statistics = RunStatistics(elements=5, occurrences=7, seconds=1.0, ended=True)
-        for number in (0, 1):
+        for number in range(self.batches):
             on_batch(
                 SimpleNamespace(
                     id=number,
@@ -159,11 +164,99 @@ def test_what_is_refused_touches_no_output(tmp_path, monkeypatch, capfd):
     assert [path.read_text() for path in tmp_path.glob("found.*")] == ["of an earlier run"] * 3
 
 
-def test_side_outputs_of_an_earlier_run_do_not_survive(tmp_path):
-    for name in ("found.csv.rejected.jsonl", "found.csv.late.jsonl"):
-        (tmp_path / name).write_text('{"of": "an earlier run"}')
-    assert cli.call("run q.rq --stream s.nq --out found.csv".split()) == 0
+@pytest.mark.parametrize("name", ["found.csv", "found.csv.rejected.jsonl", "found.csv.late.jsonl"])
+def test_what_is_there_is_not_touched_unasked(tmp_path, capfd, name):
+    (tmp_path / name).write_text("dear to somebody")
+    for _ in range(2):  # refusing leaves nothing behind that would let the next try pass
+        assert cli.call("run q.rq --stream s.nq --out found.csv --checkpoint state".split()) == 2
+        said = capfd.readouterr().err
+        assert f"{name} exists already" in said and "--overwrite" in said and "--append" in said
+    assert [path.name for path in tmp_path.glob("found.*")] == [name]
+    assert (tmp_path / name).read_text() == "dear to somebody"
+    assert cli.call("run q.rq --stream s.nq --out found.csv --overwrite".split()) == 0
     assert [path.name for path in tmp_path.glob("found.*")] == ["found.csv"]
+    assert len((tmp_path / "found.csv").read_text().splitlines()) == 3
+    assert cli.call("run q.rq --stream s.nq --out found.csv --append --quiet".split()) == 0
+    assert len((tmp_path / "found.csv").read_text().splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--out s.nq --format csv --overwrite", "s.nq is read by this run"),
+        ("--out q.rq --format csv --overwrite", "q.rq is read by this run"),
+        ("--graph g.ttl --rejected g.ttl --overwrite", "g.ttl is read by this run"),
+        ("--stream urn:d=d --out d/sub/found.csv", "is in the directory d, which is read as a stream"),
+        ("--stream d --checkpoint d/state", "is in the directory d, which is read as a stream"),
+        ("--rejected a.jsonl --late a.jsonl", "a.jsonl cannot take two outputs"),
+        ("--out found.csv --overwrite --append", "exclude each other"),
+        ("--out found.xml", "the ending .xml of found.xml names no format"),
+        ("--out found.csv.gz", "known endings are .txt, .csv, .json, .srj, .nq, .trig, .parquet"),
+        ("--out found", "found has no ending"),
+    ],
+)
+def test_outputs_that_cannot_be_meant_are_refused(tmp_path, capfd, options, message):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "g.ttl").write_text("<urn:a> <urn:b> <urn:c> .")
+    assert cli.call(f"run q.rq --stream s.nq {options}".split()) == 2
+    assert message in " ".join(capfd.readouterr().err.split())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d", "g.ttl", "q.rq", "s.nq"]
+    assert (tmp_path / "q.rq").read_text() == QUERY and not list((tmp_path / "d").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "again"),
+    [("", "with --checkpoint DIR a run goes on"), ("--checkpoint state", "it goes on where it stopped")],
+)
+@pytest.mark.parametrize("which", ["found.csv", "found.csv.rejected.jsonl"])
+def test_a_full_disk_is_no_fault_of_ours(tmp_path, monkeypatch, capfd, which, options, again):
+    """The disk is full at the third write; a part of it has got there."""
+    monkeypatch.setattr(RecordingEngine, "rejected", [{"line": 3}])
+    monkeypatch.setattr(RecordingEngine, "batches", 3)
+    real = journal.to_disk
+    whole = {}
+
+    def to_disk(file):
+        size = os.fstat(file.fileno()).st_size
+        real(file)
+        grown = os.fstat(file.fileno()).st_size
+        if Path(file.name).name == which and grown > size:
+            if len(whole) == 2:
+                os.ftruncate(file.fileno(), grown - 5)
+                raise OSError(errno.ENOSPC, "No space left on device")
+            whole[grown] = (tmp_path / which).read_bytes()
+
+    monkeypatch.setattr(journal, "to_disk", to_disk)
+    assert cli.call(f"run q.rq --stream s.nq --out found.csv {options}".split()) == 74
+    said = capfd.readouterr().err
+    assert "No space left on device" in said and "hint: make room" in said and again in said
+    assert "fault in Penstock" not in said
+    assert (tmp_path / which).read_bytes() == list(whole.values())[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ("--out afile/found.csv", "a part of the path is a file"),
+        ("--checkpoint afile/state --out found.csv", "a part of the path is a file"),
+        (f"--out {'x' * 300}.csv", "choose a shorter name"),
+        ("--out /proc/found.csv", "cannot write /proc/found.csv"),
+    ],
+)
+def test_places_that_cannot_be_written_say_so(tmp_path, capfd, options, reason):
+    (tmp_path / "afile").touch()
+    assert cli.call(f"run q.rq --stream s.nq {options}".split()) == 74
+    said = capfd.readouterr().err
+    assert "error: cannot write" in said and reason in said and "fault in Penstock" not in said
+
+
+def test_devices_take_answers(capfd):
+    assert (
+        cli.call("run q.rq --stream s.nq --out /dev/null --rejected /dev/null --late /dev/null".split()) == 0
+    )
+    assert "2 answers" in capfd.readouterr().err
+    assert cli.call("run q.rq --stream s.nq --out /dev/full --rejected r --late l --format csv".split()) == 74
+    assert "cannot write /dev/full: No space left on device" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

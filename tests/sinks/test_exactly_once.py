@@ -177,12 +177,6 @@ def test_an_older_checkpoint_takes_back_all_later_batches(tmp_path, select, fall
     at().close()  # and the journal knows it
 
 
-def test_without_a_checkpoint_a_file_begins_anew(tmp_path, select, falls):
-    for _ in range(2):
-        run(lambda: open_sink("csv", tmp_path / "a.csv", [select]), [{0: falls.slice(0, 1)}])
-    assert len((tmp_path / "a.csv").read_text().splitlines()) == 2
-
-
 def test_a_directory_of_another_run_is_not_mixed_up(tmp_path, select, falls):
     run(lambda: open_sink("csv", f"{tmp_path}/dir/", [select]), [{0: falls}])
     for _ in range(2):  # refusing leaves nothing behind that would let the next try pass

@@ -1,7 +1,7 @@
 """The command line: check · explain · run · demo · bench.
 
-A thin layer: options in, the pipeline called, answers and messages out. Exit codes: 0 fine,
-1 the input is at fault, 2 the call is at fault.
+A thin layer: options in, the pipeline called, answers and messages out. README.md lists the
+exit codes.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ import typer
 
 from penstock.cli import bench, check, demo, explain, run
 from penstock.cli.showing import show_error
-from penstock.errors import PenstockError
-
-INTERNAL_ERROR = 70  # neither the input's nor the caller's fault (EX_SOFTWARE of sysexits.h)
+from penstock.errors import InternalError, PenstockError, storage_error
 
 app = typer.Typer(
     name="penstock",
@@ -34,7 +32,8 @@ A query says what must happen and in which order; a stream says what happens and
     penstock check fall.rq                   is the query right?
     penstock explain fall.rq                 what becomes of it?
 
-Exit codes: 0 fine, 1 the input is at fault, 2 the call is at fault.
+Exit codes: 0 fine, 1 the input is at fault, 2 the call is at fault, 74 a disk is full or a
+place cannot be written, 130 stopped by Ctrl-C, 70 a fault in Penstock.
 """,
 )
 app.command("run")(run.run)
@@ -67,6 +66,13 @@ def call(arguments: list[str]) -> int:
         # The reader of our output has seen enough (as in `penstock run … | head`).
         sys.stderr.close()
         return 0
+    except OSError as problem:
+        # Mostly a place for temporary files, which every part of a run needs.
+        if debug:
+            traceback.print_exc()
+        failure = storage_error(problem, problem.filename or "what the run needs")
+        show_error(failure.render())
+        return failure.exit_code
     except Exception as problem:
         if debug:
             traceback.print_exc()
@@ -74,4 +80,4 @@ def call(arguments: list[str]) -> int:
             f"Penstock failed: {type(problem).__name__}: {problem}\n"
             "  hint: this is a fault in Penstock; --debug shows where"
         )
-        return INTERNAL_ERROR
+        return InternalError.exit_code

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +21,7 @@ from penstock.cli.options import (
     read_named,
 )
 from penstock.cli.showing import Progress, Unused, show_summary
+from penstock.errors import StorageError, UsageError, storing
 
 INTERRUPTED = 130
 """The exit code that shells use for Ctrl-C."""
@@ -56,9 +59,16 @@ def run(
             "-o",
             metavar="DEST",
             help="Where answers go: - for standard output, a file, or a directory (its name ends"
-            " in /), which gets a file per batch.",
+            " in /), which gets a file per batch. What is there already is only touched with"
+            " --overwrite or --append, or by the --checkpoint that wrote it.",
         ),
     ] = "-",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what is in DEST (and in the two files below).")
+    ] = False,
+    append: Annotated[
+        bool, typer.Option("--append", help="Add to the file DEST, if it has the same columns.")
+    ] = False,
     format: Annotated[
         Format | None,
         typer.Option(
@@ -137,23 +147,32 @@ def run(
     stays 0. With --strict the run stops there instead, with exit code 1. Ctrl-C is the way to
     end --follow (exit code 0); without it, it leaves a run unfinished (exit code 130).
 
+    Exit codes: 0 fine, 1 the input is at fault (a query, a stream, a checkpoint), 2 the call is at
+    fault (an option, a file that is not there), 74 a disk is full or a place cannot be written,
+    130 stopped by Ctrl-C before the end, 70 a fault in Penstock.
+
         penstock run fall.rq --stream prices.nq
         penstock run *.rq --stream prices/ --graph companies.ttl --out answers.csv
         zcat prices.nq.gz | penstock run fall.rq --stream - --out answers.json
         penstock run fall.rq --stream prices/ --follow --checkpoint state/
     """
     from penstock.api import Engine
-    from penstock.sinks import SideOutputs, is_standard_output, open_sink
+    from penstock.sinks import Existing, SideOutputs, is_standard_output, open_sink
 
     existing_queries(queries)
+    if overwrite and append:
+        raise UsageError("--overwrite and --append exclude each other")
+    existing = Existing.OVERWRITE if overwrite else Existing.APPEND if append else Existing.REFUSE
     engine = Engine(
         master=master,
         lateness=read_duration(lateness, "--lateness"),
         checkpoint=checkpoint,
         strict=strict,
     )
+    inputs: list[str | Path] = [*queries]
     for text in stream:
         named = read_named(text, "--stream")
+        inputs.append(named.source)
         engine.add_stream(
             named.place,
             iri=named.iri,
@@ -163,6 +182,7 @@ def run(
         )
     for text in graph:
         named = read_named(text, "--graph")
+        inputs.append(named.source)
         engine.add_graph(named.source, iri=named.iri)
     for path in queries:
         engine.add_query(path)
@@ -171,8 +191,11 @@ def run(
     beside = None if is_standard_output(out) else out.rstrip("/")
     rejected = rejected or (Path(f"{beside}.rejected.jsonl") if beside else None)
     late = late or (Path(f"{beside}.late.jsonl") if beside else None)
-    sink = open_sink(format.value if format else None, out, engine.queries, checkpoint)
-    sides = SideOutputs(rejected, late, checkpoint)
+    written = [Path(out) if beside else None, rejected, late, checkpoint]
+    keep_apart([each for each in written if each is not None], inputs)
+    with restartable(checkpoint), storing(out):
+        sides = SideOutputs(rejected, late, checkpoint, existing)
+        sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing)
     progress = Progress(quiet)
     found, first_rejected = 0, None
 
@@ -180,18 +203,22 @@ def run(
         nonlocal found, first_rejected
         progress.aside()
         first_rejected = first_rejected or next(iter(batch.rejected), None)
-        sides.write(batch.id, batch.rejected, batch.late)
-        sink.write(batch.id, batch.answers)
+        with storing("what was rejected or late"):
+            sides.write(batch.id, batch.rejected, batch.late)
+        with storing(out if beside else "the answers"):
+            sink.write(batch.id, batch.answers)
         found += sum(table.num_rows for table in batch.answers.values())
         progress.back()
         progress.update(batch.statistics, found)
 
-    try:
-        statistics = engine.run(follow=follow, on_batch=take)
-    finally:
-        progress.close()
-        sink.close()
-        sides.close()
+    with restartable(checkpoint):
+        try:
+            statistics = engine.run(follow=follow, on_batch=take)
+        finally:
+            progress.close()
+            with storing(out if beside else "the answers"):
+                sink.close()
+                sides.close()
     if not quiet:
         unused = [
             Unused("rejected line", sides.rejected.count, rejected, "--rejected", first_rejected),
@@ -200,3 +227,38 @@ def run(
         show_summary(statistics, found, unused)
     if statistics.interrupted and not follow:
         raise typer.Exit(INTERRUPTED)  # there is more in the streams than was answered
+
+
+@contextlib.contextmanager
+def restartable(checkpoint: Path | None) -> Iterator[None]:
+    """When a disk fails, say what the work so far is worth."""
+    try:
+        yield
+    except StorageError as problem:
+        again = (
+            "then run the same command again: it goes on where it stopped"
+            if checkpoint is not None
+            else "then run it again; with --checkpoint DIR a run goes on where it stopped"
+        )
+        problem.hint = f"{problem.hint}; {again}" if problem.hint else again
+        raise
+
+
+def keep_apart(outputs: list[Path], inputs: Sequence[str | Path]) -> None:
+    """Refuse to write over what is read, or into a directory that is read as a stream."""
+    from penstock.sinks import is_device
+
+    outputs = [output for output in outputs if not is_device(output)]
+    for number, output in enumerate(outputs):
+        place = output.resolve()
+        if place in [other.resolve() for other in outputs[:number]]:
+            raise UsageError(f"{output} cannot take two outputs", hint="give each a name of its own")
+        for text in inputs:
+            source = Path(text).resolve()
+            if place == source:
+                raise UsageError(f"{output} is read by this run and cannot be written as well")
+            if source.is_dir() and source in place.parents:
+                raise UsageError(
+                    f"{output} is in the directory {text}, which is read as a stream",
+                    hint="what is written there would be taken for elements: name a place outside",
+                )

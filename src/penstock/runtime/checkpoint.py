@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.errors import InputError, UsageError
+from penstock.errors import InputError, UsageError, storing
 from penstock.runtime.contract import Program
 from penstock.sources.streams import StreamSpec
 
@@ -128,9 +128,10 @@ def open_checkpoint(
 ) -> Checkpoint:
     """Begin a checkpoint, or go on with one that belongs to exactly this run."""
     checkpoint = check_checkpoint(directory, program, streams, lateness)
-    checkpoint.source.mkdir(parents=True, exist_ok=True)
-    if not checkpoint.identity.exists():
-        aside = checkpoint.root / ".checkpoint.json"
-        aside.write_text(json.dumps(_identity(program, streams, lateness), indent=1))
-        os.replace(aside, checkpoint.identity)
+    with storing(f"the checkpoint {directory}"):
+        checkpoint.source.mkdir(parents=True, exist_ok=True)
+        if not checkpoint.identity.exists():
+            aside = checkpoint.root / ".checkpoint.json"
+            aside.write_text(json.dumps(_identity(program, streams, lateness), indent=1))
+            os.replace(aside, checkpoint.identity)
     return checkpoint

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import json
 import re
+import tempfile
 from collections.abc import Iterator
 
 from penstock import errors
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, StorageError, storage_error
 
 _MARK = re.compile(r"penstock-error:([A-Za-z0-9+/=]+):")
 _RAISED = re.compile(r"^\s*([A-Za-z_][\w.]*(?:Error|Exception|Failure|Interrupt)\b.*)$", re.M)
@@ -28,7 +30,12 @@ def carried() -> Iterator[None]:
     """Wrap what runs in a worker: a PenstockError leaves it in a form that survives the way."""
     try:
         yield
-    except PenstockError as problem:
+    except (PenstockError, OSError) as raised:
+        problem = raised
+        if isinstance(raised, OSError):
+            if raised.filename is None:
+                raise  # not about a file
+            problem = errors.InputError(f"cannot read {raised.filename}: {raised.strerror}")
         fields = {
             "type": type(problem).__name__,
             "message": problem.message,
@@ -36,7 +43,7 @@ def carried() -> Iterator[None]:
             "origin": problem.origin,
         }
         coded = base64.b64encode(json.dumps(fields).encode()).decode()
-        raise WorkerFailure(f"{problem.message} penstock-error:{coded}:") from problem
+        raise WorkerFailure(f"{problem.message} penstock-error:{coded}:") from raised
 
 
 def recovered(text: str) -> PenstockError | None:
@@ -47,6 +54,23 @@ def recovered(text: str) -> PenstockError | None:
     fields = json.loads(base64.b64decode(match[1]))
     kind = getattr(errors, fields["type"], errors.InputError)
     return kind(fields["message"], hint=fields["hint"], origin=fields["origin"])
+
+
+_NOT_WRITTEN = {
+    "No space left on device": errno.ENOSPC,
+    "Disk quota exceeded": errno.EDQUOT,
+    "Read-only file system": errno.EROFS,
+    "Permission denied": errno.EACCES,
+}
+
+
+def storage_failure(text: str) -> StorageError | None:
+    """A disk that fails inside Java, where state, offsets and exchanged rows are written."""
+    for words, number in _NOT_WRITTEN.items():
+        if words in text:
+            where = f"the checkpoint or Spark's files in {tempfile.gettempdir()}"
+            return storage_error(OSError(number, words), where)
+    return None
 
 
 def reason_of(text: str) -> str:

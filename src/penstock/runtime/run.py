@@ -21,12 +21,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import PenstockError, UsageError
+from penstock.errors import InternalError, UsageError
 from penstock.runtime.checkpoint import Checkpoint, open_checkpoint
 from penstock.runtime.contract import DecoderFactory, Program, RunStatistics
 from penstock.runtime.decoding import file_decoder
 from penstock.runtime.detect import Detector
-from penstock.runtime.failures import reason_of, recovered
+from penstock.runtime.failures import reason_of, recovered, storage_failure
 from penstock.runtime.job import JOB_FILE, Job, publish
 from penstock.runtime.late import count_elements
 from penstock.runtime.rows import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
@@ -286,10 +286,10 @@ class _Run:
         if self.problem is not None and not isinstance(self.problem, PySparkException):
             return self.problem
         text = str(problem)
-        known = recovered(text)
+        known = recovered(text) or storage_failure(text)
         if known is not None:
             return known
-        return PenstockError(
+        return InternalError(
             f"the run failed inside Spark: {reason_of(text)}",
             hint="this is a fault in Penstock or in Spark; --debug shows the whole trace",
         )

@@ -27,11 +27,12 @@ from penstock.sinks.destinations import (
     parquet_document,
 )
 from penstock.sinks.formats import ENCODERS, Encoder
+from penstock.sinks.journal import Existing
 from penstock.sinks.side_outputs import SideOutput, SideOutputs
 from penstock.sinks.terminal import TableText
 
 __all__ = [
-    "FORMATS", "Answers", "Shape", "SideOutput", "SideOutputs", "Sink", "format_for", "open_sink",
+    "FORMATS", "Answers", "Existing", "Shape", "SideOutput", "SideOutputs", "Sink", "format_for", "open_sink",
     "shapes_of",
 ]  # fmt: skip
 
@@ -43,10 +44,20 @@ _BY_SUFFIX = {
 
 
 def format_for(destination: str | Path | None) -> str:
-    """The format that a destination's name asks for; a table where it asks for none."""
+    """The format that a destination's name asks for; a table where it need not ask for one."""
     if is_standard_output(destination):
         return "table"
-    return _BY_SUFFIX.get(Path(str(destination)).suffix.lower(), "table")
+    suffix = Path(str(destination)).suffix.lower()
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    if is_directory(destination) or is_device(destination):
+        return "table"
+    said = f"the ending {suffix} of {destination}" if suffix else f"{destination} has no ending, which"
+    raise UsageError(
+        f"{said} names no format",
+        hint=f"known endings are {', '.join(_BY_SUFFIX)}; or say --format {'|'.join(FORMATS)},"
+        " and / at the end of a directory's name",
+    )
 
 
 def is_standard_output(destination: str | Path | None) -> bool:
@@ -58,17 +69,25 @@ def is_directory(destination: str | Path) -> bool:
     return str(destination).endswith("/") or Path(destination).is_dir()
 
 
+def is_device(destination: str | Path) -> bool:
+    """/dev/null, a named pipe: takes bytes and keeps none."""
+    path = Path(destination)
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
 def open_sink(
     format: str | None,
     destination: str | Path | None,
     queries: Sequence[ParsedQuery | Shape],
     checkpoint: str | Path | None = None,
+    existing: Existing = Existing.REFUSE,
 ) -> Sink:
     """The sink for a run's answers.
 
     `destination` is `-` or None (standard output), a file, or a directory (its name ends in a
     slash, or it exists), which gets one file per batch. Several queries share a file, with a
-    column that names the query; in a directory each has its own folder.
+    column that names the query; in a directory each has its own folder. `existing` says what
+    becomes of answers that are there already; those of the same checkpoint are always gone on with.
     """
     format = format or format_for(destination)
     if format not in FORMATS:
@@ -81,7 +100,7 @@ def open_sink(
     path = Path(destination)
     if is_directory(destination):
         if format == "parquet":
-            return open_parts(path, shapes, "parquet", parquet_document(shapes), kept)
+            return open_parts(path, shapes, "parquet", parquet_document(shapes), kept, existing)
         encoders = {number: _encoder(format, {number: s}) for number, s in shapes.items()}
 
         def document(number: int, table: pa.Table) -> bytes:
@@ -90,10 +109,12 @@ def open_sink(
             return encoder.header() + body + encoder.footer()
 
         suffix = next(iter(encoders.values())).suffix if encoders else format
-        return open_parts(path, shapes, suffix, document, kept)
+        return open_parts(path, shapes, suffix, document, kept, existing)
     if format == "parquet":
-        return ParquetFile(path, shapes, kept)
-    return SingleFile(_encoder(format, shapes), path, kept)
+        if is_device(path):
+            raise _no_parquet(path)
+        return ParquetFile(path, shapes, kept, existing)
+    return SingleFile(_encoder(format, shapes), path, kept, existing)
 
 
 def _encoder(format: str, shapes: dict[int, Shape]) -> Encoder:
@@ -102,10 +123,11 @@ def _encoder(format: str, shapes: dict[int, Shape]) -> Encoder:
 
 def _to_standard_output(format: str, shapes: dict[int, Shape]) -> Sink:
     if format == "parquet":
-        raise UsageError(
-            "Parquet cannot be written to standard output",
-            hint="name a file or a directory with --out",
-        )
+        raise _no_parquet("standard output")
     if format == "table" and sys.stdout.isatty():
         return Terminal(TableText(shapes))
     return StandardOutput(_encoder(format, shapes))
+
+
+def _no_parquet(place: str | Path) -> UsageError:
+    return UsageError(f"Parquet cannot be written to {place}", hint="name a file or a directory with --out")

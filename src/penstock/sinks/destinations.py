@@ -20,11 +20,12 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.algebra.naming import distinct
 from penstock.errors import InputError, UsageError
 from penstock.sinks import journal
 from penstock.sinks.answers import Answers, Layout, Shape, term_column
 from penstock.sinks.formats import Encoder
-from penstock.sinks.journal import Journal, JournaledFile, write_atomically
+from penstock.sinks.journal import Existing, Journal, JournaledFile, check_existing, write_atomically
 from penstock.sinks.terminal import TableText
 
 JOURNAL = "out.journal"
@@ -86,10 +87,17 @@ class Terminal(Sink):
 class SingleFile(Sink):
     """One document that grows batch by batch, and is complete when it is closed."""
 
-    def __init__(self, encoder: Encoder, path: Path, checkpoint: Path | None) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        path: Path,
+        checkpoint: Path | None,
+        existing: Existing = Existing.REFUSE,
+    ) -> None:
         self.encoder = encoder
+        check_existing(path, journal_in(checkpoint), existing)
         kept = open_journal(checkpoint, path, encoder.suffix)
-        self.file = JournaledFile(path, kept, encoder.header())
+        self.file = JournaledFile(path, kept, encoder.header(), encoder.footer(), existing)
 
     def write(self, batch_id: int, answers: Answers) -> None:
         self.file.prepare(batch_id)
@@ -97,7 +105,7 @@ class SingleFile(Sink):
         self.file.append(batch_id, data)
 
     def close(self) -> None:
-        self.file.close(self.encoder.footer())
+        self.file.close()
 
 
 class Parts(Sink):
@@ -114,23 +122,33 @@ class Parts(Sink):
         document: Callable[[int, pa.Table], bytes],
         *,
         continues: bool = False,
+        existing: Existing = Existing.REFUSE,
     ) -> None:
         self.suffix = suffix
         self.document = document
-        several = len(shapes) > 1
+        names = distinct(file_name(shape.name) for shape in shapes.values())
         self.folders = {
-            number: directory / file_name(shape.name) if several else directory
-            for number, shape in shapes.items()
+            number: directory / name if len(shapes) > 1 else directory
+            for number, name in zip(shapes, names, strict=True)
         }
+        if not continues and existing is not Existing.OVERWRITE:
+            for folder in self.folders.values():
+                self._refuse(folder, existing)
         for folder in self.folders.values():
             folder.mkdir(parents=True, exist_ok=True)
-            if not continues and any(folder.glob("part-*")):
-                raise UsageError(
-                    f"the directory {folder} already holds answers",
-                    hint="name another one or empty it; with its --checkpoint a run goes on",
-                )
-            for unfinished in folder.glob(".part-*.tmp"):
-                unfinished.unlink()
+            for earlier in folder.glob(".part-*.tmp" if continues else "*part-*"):
+                earlier.unlink()
+
+    def _refuse(self, folder: Path, existing: Existing) -> None:
+        """Keeps the parts of two runs apart: they have the same names."""
+        if not any(folder.glob("part-*")):
+            return
+        raise UsageError(
+            f"the directory {folder} already holds answers"
+            + (", and a directory cannot be appended to" if existing is Existing.APPEND else ""),
+            hint="name another one; --overwrite replaces the answers in it,"
+            " and a run goes on with the --checkpoint that wrote them",
+        )
 
     def part(self, number: int, batch_id: int) -> Path:
         return self.folders[number] / f"part-{batch_id:08d}.{self.suffix}"
@@ -154,29 +172,56 @@ class ParquetFile(Sink):
     The parts are kept in the checkpoint, so that a run that goes on writes all of it again.
     """
 
-    def __init__(self, path: Path, shapes: dict[int, Shape], checkpoint: Path | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        shapes: dict[int, Shape],
+        checkpoint: Path | None,
+        existing: Existing = Existing.REFUSE,
+    ) -> None:
         self.path = path
         self.shapes = shapes
-        kept = open_journal(checkpoint, path, "parquet")
-        if kept is None:
-            folder = Path(tempfile.mkdtemp(prefix="penstock-"))
-        else:
-            folder = kept.path.parent / "answers"
-            if not kept.continues:
-                shutil.rmtree(folder, ignore_errors=True)
-        self.scratch = folder if kept is None else None
         self.layout = Layout.of(shapes.values())
+        self.schema = parquet_schema(self.layout, self.layout.names)
+        begun = journal_in(checkpoint)
+        check_existing(path, begun, existing)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if checkpoint is None:
+            folder = self.scratch = Path(tempfile.mkdtemp(prefix="penstock-"))
+        else:
+            folder, self.scratch = checkpoint / "answers", None
+        self.earlier = folder / ".earlier.parquet"
+        if begun is None or not begun.exists():
+            if checkpoint is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            if existing is Existing.APPEND and path.exists() and path.stat().st_size:
+                self._keep_earlier()
+        open_journal(checkpoint, path, "parquet")  # last: what it has begun need not be looked at again
         document = parquet_document(shapes, self.layout)
         self.parts = Parts(folder, shapes, "parquet", document, continues=True)
+
+    def _keep_earlier(self) -> None:
+        """Sets the answers aside that are to stand before this run's."""
+        try:
+            same = pq.read_schema(self.path).equals(self.schema)
+        except pa.ArrowInvalid:
+            same = False
+        if not same:
+            raise UsageError(
+                f"cannot append to {self.path}: it has other columns, or is not Parquet",
+                hint="name another file, or replace it with --overwrite",
+            )
+        self.earlier.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.path, self.earlier)
 
     def write(self, batch_id: int, answers: Answers) -> None:
         self.parts.write(batch_id, answers)
 
     def close(self) -> None:
-        schema = parquet_schema(self.layout, self.layout.names)
+        schema = self.schema
         unfinished = self.path.with_name(f".{self.path.name}.tmp")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        parts = sorted(
+        parts = [self.earlier] if self.earlier.exists() else []
+        parts += sorted(
             (part for folder in self.parts.folders.values() for part in folder.glob("part-*")),
             key=lambda part: (part.name, part.parent.name),
         )
@@ -231,6 +276,10 @@ def _widened(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
+def journal_in(checkpoint: Path | None) -> Path | None:
+    return checkpoint / JOURNAL if checkpoint is not None else None
+
+
 def open_journal(checkpoint: Path | None, destination: Path, suffix: str) -> Journal | None:
     """The journal of an output, in the checkpoint; it knows which output it belongs to."""
     if checkpoint is None:
@@ -247,10 +296,11 @@ def open_parts(
     suffix: str,
     document: Callable[[int, pa.Table], bytes],
     checkpoint: Path | None,
+    existing: Existing = Existing.REFUSE,
 ) -> Parts:
     """A directory of parts, which must be empty unless the checkpoint has begun to fill it."""
     continues = checkpoint is not None and (checkpoint / JOURNAL).exists()
-    parts = Parts(directory, shapes, suffix, document, continues=continues)
+    parts = Parts(directory, shapes, suffix, document, continues=continues, existing=existing)
     open_journal(checkpoint, directory, suffix)
     return parts
 

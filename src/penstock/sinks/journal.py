@@ -8,15 +8,38 @@ back to where that batch began. The journal lives in the run's checkpoint direct
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import stat
+from enum import StrEnum
 from pathlib import Path
 
-from penstock.errors import InputError
+from penstock.errors import InputError, UsageError
 
 KEPT_BATCHES = 100
 """Spark repeats the last batch only; a few more are kept for restored checkpoints."""
 LONGEST_JOURNAL = 5_000
+
+
+class Existing(StrEnum):
+    """What becomes of an output that is there already, and that no checkpoint has begun."""
+
+    REFUSE = "refuse"
+    OVERWRITE = "overwrite"
+    APPEND = "append"
+
+
+def check_existing(path: Path, journal: Path | None, existing: Existing) -> None:
+    """Refuse to replace what somebody else wrote, before anything is touched."""
+    if existing is not Existing.REFUSE or (journal is not None and journal.exists()):
+        return
+    if path.is_file() and path.stat().st_size:
+        raise UsageError(
+            f"{path} exists already",
+            hint="name another file; --overwrite replaces it, --append adds to it,"
+            " and a run goes on with the --checkpoint that wrote it",
+        )
 
 
 class Journal:
@@ -109,29 +132,69 @@ class Journal:
 
 
 class JournaledFile:
-    """A file of header, batches and footer; without a journal it just begins anew."""
+    """A file of header, batches and footer. Without a journal it is not continued after a crash."""
 
-    def __init__(self, path: Path, journal: Journal | None, header: bytes = b"") -> None:
+    def __init__(
+        self,
+        path: Path,
+        journal: Journal | None,
+        header: bytes = b"",
+        footer: bytes = b"",
+        existing: Existing = Existing.REFUSE,
+    ) -> None:
         self.path = path
         self.journal = journal
         self.header_size = len(header)
+        self.footer = footer
+        self.earlier = False  # another run's document is still complete, up to its footer
         path.parent.mkdir(parents=True, exist_ok=True)
-        certain = journal.size() if journal is not None and journal.continues else None
-        if certain is None:
-            self.file = path.open("w+b")
-            self.file.write(header)
-            to_disk(self.file)
-            to_disk_directory(path.parent)
-            self.position = len(header)
+        if path.exists() and not path.is_file():  # /dev/null, a pipe: takes nothing back
+            self.journal = None
+            self.file = path.open("wb")
+            self.position = self._write(header)
             return
-        present = path.stat().st_size if path.exists() else 0
-        if present < certain:
-            raise InputError(
-                f"{path} is shorter than the checkpoint says: answers in it were lost",
-                hint="restore the file, or begin anew with another --checkpoint directory",
-            )
-        self.file = path.open("r+b")
-        self._cut(certain)
+        certain = journal.size() if journal is not None and journal.continues else None
+        if certain is not None:
+            present = path.stat().st_size if path.exists() else 0
+            if present < certain:
+                raise InputError(
+                    f"{path} is shorter than the checkpoint says: answers in it were lost",
+                    hint="restore the file, or begin anew with another --checkpoint directory",
+                )
+            self.file = path.open("r+b")
+            self._cut(certain)
+            return
+        # A run of this checkpoint that stopped before its first batch may have begun to append.
+        begun = 0 if existing is Existing.OVERWRITE else self._end_of_earlier(header)
+        self.file = path.open("r+b" if begun else "w+b")
+        self.earlier = begun > 0
+        self.position = begun or self._write(header)
+        to_disk_directory(path.parent)
+
+    def _end_of_earlier(self, header: bytes) -> int:
+        """Where to go on in a document that is there: before its footer; 0 if there is none."""
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if not size:
+            return 0
+        with self.path.open("rb") as file:
+            head = file.read(len(header))
+            file.seek(-1 - len(self.footer) if size > len(self.footer) else 0, os.SEEK_END)
+            tail = file.read()
+        if size <= len(header) and header.startswith(head):
+            return 0  # nothing but a header, maybe a torn one
+        end = size - len(self.footer)
+        if head != header:
+            reason = "it has other columns or prefixes, or another format"
+        elif not tail.endswith(self.footer):
+            reason = "it is not complete"
+        elif not self.footer and end > len(header) and not tail.endswith(b"\n"):
+            reason = "its last line is not complete"
+        else:
+            return end
+        raise UsageError(
+            f"cannot append to {self.path}: {reason}",
+            hint="name another file, or replace it with --overwrite",
+        )
 
     @property
     def only_header(self) -> bool:
@@ -149,17 +212,41 @@ class JournaledFile:
             return  # nothing to add and nothing to take back: spare the disk
         if self.journal is not None:
             self.journal.begin(batch, self.position)
-        self.file.write(data)
-        to_disk(self.file)
-        self.position += len(data)
+        if self.earlier:
+            self._cut(self.position)
+            self.earlier = False
+        try:
+            self.position += self._write(data)
+        except OSError:
+            self._take_back()
+            raise
         if self.journal is not None:
             self.journal.end(batch, self.position)
 
-    def close(self, footer: bytes = b"") -> None:
+    def close(self) -> None:
         """Ends the document. A later run cuts the footer off again and goes on."""
-        self.file.write(footer)
+        if self.file.closed:
+            return  # writing has failed, and there is nothing to end
+        try:
+            if not self.earlier:
+                self._write(self.footer)
+        finally:
+            with contextlib.suppress(OSError):  # what is buffered cannot be written either
+                self.file.close()
+
+    def _write(self, data: bytes) -> int:
+        self.file.write(data)
         to_disk(self.file)
-        self.file.close()
+        return len(data)
+
+    def _take_back(self) -> None:
+        """Leaves no half of a batch behind, on a full disk say: readers see whole answers."""
+        with contextlib.suppress(OSError):
+            self.file.close()
+        if self.path.is_file():
+            os.truncate(self.path, self.position)
+            self.file = self.path.open("r+b")
+            self.file.seek(self.position)
 
     def _cut(self, size: int) -> None:
         self.file.truncate(size)
@@ -170,7 +257,8 @@ class JournaledFile:
 
 def to_disk(file) -> None:
     file.flush()
-    os.fsync(file.fileno())
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # devices and pipes cannot
+        os.fsync(file.fileno())
 
 
 def to_disk_directory(path: Path) -> None:

@@ -11,24 +11,30 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.sinks.journal import Journal, JournaledFile
+from penstock.sinks.journal import Existing, Journal, JournaledFile, check_existing
 
 
 class SideOutput:
     """One file of JSON lines, or just a count if there is no file."""
 
-    def __init__(self, name: str, path: Path | None, checkpoint: Path | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        path: Path | None,
+        checkpoint: Path | None,
+        existing: Existing = Existing.REFUSE,
+    ) -> None:
         self.name = name
         self.path = path
+        self.existing = existing
         self.journal_path = checkpoint / f"{name}.journal" if checkpoint is not None else None
         self.counts: dict[int, int] = {}
         self.file: JournaledFile | None = None
         if path is None:
             return
+        check_existing(path, self.journal_path, existing)
         if self.journal_path is not None and self.journal_path.exists():
             self._open()  # an earlier run wrote here; what its last batch left must be cut
-        elif path.is_file():
-            path.unlink()  # of an earlier run that has nothing to do with this one
 
     @property
     def count(self) -> int:
@@ -37,6 +43,7 @@ class SideOutput:
 
     def write(self, batch_id: int, records: Iterable[Mapping[str, Any]]) -> None:
         lines = [json.dumps(record, ensure_ascii=False, default=str) for record in records]
+        self._drop_earlier()
         self.counts[batch_id] = len(lines)
         if self.path is None or (self.file is None and not lines):
             return
@@ -45,6 +52,12 @@ class SideOutput:
         assert self.file is not None
         self.file.prepare(batch_id)
         self.file.append(batch_id, "".join(line + "\n" for line in lines).encode())
+
+    def _drop_earlier(self) -> None:
+        """What is to be replaced goes when the run gives its first batch, not before it can run."""
+        replaced = self.existing is Existing.OVERWRITE and self.file is None and not self.counts
+        if replaced and self.path is not None and self.path.is_file():
+            self.path.unlink()
 
     def close(self) -> None:
         if self.file is not None:
@@ -56,7 +69,7 @@ class SideOutput:
         journal = None
         if self.journal_path is not None:
             journal = Journal(self.journal_path, {self.name: str(self.path.resolve())})
-        self.file = JournaledFile(self.path, journal)
+        self.file = JournaledFile(self.path, journal, existing=self.existing)
 
 
 class SideOutputs:
@@ -67,9 +80,10 @@ class SideOutputs:
         rejected: Path | None = None,
         late: Path | None = None,
         checkpoint: Path | None = None,
+        existing: Existing = Existing.REFUSE,
     ) -> None:
-        self.rejected = SideOutput("rejected", rejected, checkpoint)
-        self.late = SideOutput("late", late, checkpoint)
+        self.rejected = SideOutput("rejected", rejected, checkpoint, existing)
+        self.late = SideOutput("late", late, checkpoint, existing)
 
     def write(
         self,
