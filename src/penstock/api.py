@@ -38,6 +38,7 @@ from penstock.runtime.late import late_records
 from penstock.runtime.rows import LATE, REJECTS
 from penstock.runtime.run import RunOptions, check_inputs, run
 from penstock.runtime.session import default_shards
+from penstock.runtime.watermark import Timing
 from penstock.sources.elements import write_elements
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 from penstock.terms import from_rdflib
@@ -63,7 +64,8 @@ class Engine:
 
     `master` is the Spark to run on (default: all cores of this machine), `lateness` how long
     to wait for elements out of order (microseconds, or text such as "30s"), `checkpoint` a
-    directory that remembers how far a run is, `strict` stops at the first broken line.
+    directory that remembers how far a run is, `strict` stops at the first broken line. `idle`,
+    `ahead` and `tick` say what time does on live streams, as in `penstock run` (docs/streams.md).
     """
 
     def __init__(
@@ -71,13 +73,25 @@ class Engine:
         *,
         master: str | None = None,
         lateness: int | str = 0,
+        idle: int | str | None = None,
+        ahead: int | str | None = None,
+        tick: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         strict: bool = False,
         batch_bytes: int | None = None,
         shards: int | None = None,
     ) -> None:
         self.master = master
-        self.lateness = parse_duration(lateness) if isinstance(lateness, str) else saturated(lateness)
+        lateness, idle, ahead = (
+            parse_duration(length) if isinstance(length, str) else length and saturated(length)
+            for length in (lateness, idle, ahead)
+        )
+        if tick and idle is None:
+            raise UsageError(
+                "tick needs idle: for how long the streams must be silent before time goes on",
+                hint="give both, as in --idle 30s --tick",
+            )
+        self.timing = Timing(lateness, idle, ahead, tick)
         self.checkpoint = checkpoint
         self.shards = shards
         self.options = RunOptions(strict=strict)
@@ -174,7 +188,7 @@ class Engine:
             now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
         program = pipeline.program(self.queries, self.streams, self.graphs, shards=shards, now=now)
         if self.checkpoint is not None:
-            check_checkpoint(self.checkpoint, program, tuple(self.streams), self.lateness)
+            check_checkpoint(self.checkpoint, program, tuple(self.streams), self.timing)
         return program
 
     def run(self, *, follow: bool = False, on_batch: OnBatch, stop: threading.Event | None = None):
@@ -206,7 +220,7 @@ class Engine:
             self.streams,
             on_batch=take,
             follow=follow,
-            lateness=self.lateness,
+            timing=self.timing,
             checkpoint=self.checkpoint,
             master=self.master,
             on_progress=progressed,

@@ -27,6 +27,7 @@ for entry in (str(ROOT), str(ROOT / "src")):
 from tests.runtime.toy import ToyProgram, expected_answers, rows_of, toy_decoder  # noqa: E402
 
 from penstock.runtime.run import RunOptions, run  # noqa: E402
+from penstock.runtime.watermark import Timing  # noqa: E402
 from penstock.sources.streams import StreamSpec  # noqa: E402
 
 LATENESS = 400
@@ -50,7 +51,7 @@ def child(directory: Path, batch_bytes: int) -> None:
         [StreamSpec(None, (str(directory / "data"),))],
         decoder=toy_decoder,
         on_batch=write,
-        lateness=LATENESS,
+        timing=Timing(LATENESS),
         checkpoint=directory / "checkpoint",
         master="local[2]",
         options=RunOptions(batch_bytes=batch_bytes),

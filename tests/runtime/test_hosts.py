@@ -25,7 +25,7 @@ from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
 
 os.environ["SPARK_LOCAL_DIRS"] = sys.argv[1]
 hosts.start_nursery()
-job = publish(Job("run", ToyProgram(2, fail_on=99), (), toy_decoder, False, 0), Path(sys.argv[1]))
+job = publish(Job("run", ToyProgram(2, fail_on=99), (), toy_decoder, False), Path(sys.argv[1]))
 stored, stamp, reads = {}, None, 0
 
 def chunks():

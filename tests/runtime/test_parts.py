@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 
 import pytest
 from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
@@ -13,7 +14,7 @@ from penstock.runtime.failures import WorkerFailure, carried, reason_of, recover
 from penstock.runtime.job import Job, publish
 from penstock.runtime.placement import shard_keys, spark_hash
 from penstock.runtime.shards import ShardKeeper
-from penstock.runtime.watermark import Clock
+from penstock.runtime.watermark import Clock, Timing
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import FOREVER, NEVER
 
@@ -35,24 +36,30 @@ class TestClock:
     def test_the_watermark_is_the_largest_end_less_the_lateness_and_never_goes_back(self):
         clock = Clock(lateness=10)
         assert clock.watermark == NEVER
-        assert clock.advance({0: 100}, [], False) == 90
-        assert clock.advance({0: 50}, [], False) == 90
-        assert clock.advance({0: NEVER}, [], False) == 90
-        assert clock.advance({0: 130}, [], False) == 120
+        assert clock.advance({0: 100}, [0]) == 90
+        assert clock.advance({0: 50}, [0]) == 90
+        assert clock.advance({0: NEVER}, [0]) == 90
+        assert clock.advance({0: 130}, [0]) == 120
 
-    def test_a_stream_with_data_to_be_read_holds_time_back(self):
+    def test_the_slowest_stream_that_counts_holds_time_back(self):
         clock = Clock(lateness=0)
-        assert clock.advance({0: 100}, [0, 1], False) == NEVER
-        assert clock.advance({0: 200, 1: 50}, [0, 1], False) == 50
-        assert clock.advance({1: 60}, [0], False) == 200
-        assert clock.advance({1: 70}, [1], False) == 200
+        assert clock.advance({0: 100}, [0, 1]) == NEVER
+        assert clock.advance({0: 200, 1: 50}, [0, 1]) == 50
+        assert clock.advance({1: 60}, [0]) == 200
+        assert clock.advance({1: 70}, [1]) == 200
+
+    def test_where_no_stream_counts_the_fastest_says_and_silence_adds_to_it(self):
+        clock = Clock(lateness=0)
+        clock.advance({0: 100, 1: 50}, [0, 1])
+        assert clock.advance({}, []) == 100
+        assert clock.advance({}, [], [3, 70]) == 120
 
     def test_the_end_is_later_than_everything(self):
-        assert Clock(lateness=10).advance({}, [], True) == FOREVER
+        assert Clock(lateness=10).advance({}, [], [], True) == FOREVER
 
     def test_it_comes_back_as_it_was(self):
         clock = Clock(lateness=1)
-        clock.advance({0: 5, 1: -7}, [0, 1], False)
+        clock.advance({0: 5, 1: -7}, [0, 1])
         assert Clock.restored(1, clock.watermark, clock.ends_text()) == clock
 
 
@@ -79,40 +86,51 @@ class TestCheckpoint:
     STREAMS = (StreamSpec("http://s", ("a.nq",)),)
 
     def test_the_same_run_goes_on(self, tmp_path):
-        first = open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
-        assert open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5) == first
+        first = open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
+        assert open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5)) == first
         assert stored_shards(tmp_path / "c") == 3
         assert stored_shards(tmp_path / "other") is None
 
     @pytest.mark.parametrize(
-        ("program", "streams", "lateness", "said"),
+        ("change", "said"),
         [
-            (ToyProgram(3, "other"), STREAMS, 5, "other queries"),
-            (ToyProgram(4), STREAMS, 5, "number of shards"),
-            (ToyProgram(3), (StreamSpec("http://s", ("b.nq",)),), 5, "other streams"),
-            (ToyProgram(3), STREAMS, 6, "another lateness"),
+            ({"program": ToyProgram(3, "other")}, "other queries"),
+            ({"program": ToyProgram(4)}, "another number of shards: 3 there, 4 now"),
+            ({"iri": "http://t"}, "other streams: http://s=a.nq there, http://t=a.nq now"),
+            ({"paths": ("b.nq",)}, "other streams: http://s=a.nq there, http://s=b.nq now"),
+            ({"format": "trig"}, "another format of the stream http://s=a.nq: none there, trig now"),
+            ({"start_predicate": "x:at"}, "another start predicate of the stream .*: none there, x:at now"),
+            ({"end_predicate": "x:to"}, "another end predicate of the stream"),
+            ({"lateness": 6_000_000}, "another lateness: PT5S there, PT6S now"),
+            ({"idle": 1_000_000}, "another idle: none there, PT1S now"),
+            ({"ahead": 1_000_000}, "another ahead: none there, PT1S now"),
+            ({"tick": True}, "another tick: False there, True now"),
         ],
     )
-    def test_another_run_is_refused(self, tmp_path, program, streams, lateness, said):
-        open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
+    def test_another_run_is_refused_and_told_what_differs(self, tmp_path, change, said):
+        open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5_000_000))
+        of_stream = {f.name for f in fields(StreamSpec)} & change.keys()
+        streams = (replace(self.STREAMS[0], **{name: change[name] for name in of_stream}),)
+        of_time = {f.name for f in fields(Timing)} & change.keys()
+        timing = replace(Timing(5_000_000), **{name: change[name] for name in of_time})
         with pytest.raises(InputError, match=said):
-            open_checkpoint(tmp_path / "c", program, streams, lateness)
+            open_checkpoint(tmp_path / "c", change.get("program", ToyProgram(3)), streams, timing)
 
     def test_one_whose_state_belongs_to_another_plan_is_refused(self, tmp_path):
-        open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
+        open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
         replanned = ToyProgram(3)
         replanned.layout = "other"
         with pytest.raises(InputError, match="another version of Penstock"):
-            open_checkpoint(tmp_path / "c", replanned, self.STREAMS, 5)
+            open_checkpoint(tmp_path / "c", replanned, self.STREAMS, Timing(5))
 
     def test_a_damaged_one_and_a_foreign_directory_are_refused(self, tmp_path):
-        place = open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
+        place = open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
         place.identity.write_text("{")
         with pytest.raises(InputError, match="damaged"):
-            open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, 5)
+            open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
         (tmp_path / "d" / "spark").mkdir(parents=True)
         with pytest.raises(InputError, match="not a checkpoint"):
-            open_checkpoint(tmp_path / "d", ToyProgram(3), self.STREAMS, 5)
+            open_checkpoint(tmp_path / "d", ToyProgram(3), self.STREAMS, Timing(5))
 
 
 def payload(*rows: tuple[int, int]) -> bytes:
@@ -126,7 +144,7 @@ class TestShardKeeper:
 
     @pytest.fixture
     def job(self, tmp_path):
-        return publish(Job("run", ToyProgram(1), (), toy_decoder, False, 0), tmp_path)
+        return publish(Job("run", ToyProgram(1), (), toy_decoder, False), tmp_path)
 
     def step(self, keeper, job, stamp, stored, rows, watermark, ended=False):
         step = keeper.step(
@@ -164,5 +182,6 @@ class TestShardKeeper:
 
 
 def test_the_identity_of_a_checkpoint_is_readable(tmp_path):
-    place = open_checkpoint(tmp_path / "c", ToyProgram(2), TestCheckpoint.STREAMS, 5)
-    assert json.loads(place.identity.read_text())["streams"] == [["http://s", "a.nq"]]
+    place = open_checkpoint(tmp_path / "c", ToyProgram(2), TestCheckpoint.STREAMS, Timing(5))
+    [stream] = json.loads(place.identity.read_text())["streams"]
+    assert (stream["iri"], stream["paths"]) == ("http://s", ["a.nq"])

@@ -19,6 +19,7 @@ from penstock.errors import InputError, UsageError
 from penstock.runtime import run as run_module
 from penstock.runtime.rows import LATE, REJECTS
 from penstock.runtime.run import RunOptions, run
+from penstock.runtime.watermark import Timing
 from penstock.sources.spool import Spool
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import FOREVER
@@ -80,7 +81,7 @@ def test_disorder_within_the_lateness_changes_nothing_and_beyond_it_is_told(spar
     shuffled = sorted(events, key=lambda event: event[1] + random.Random(event[1]).randrange(300))
     write_events(tmp_path / "a.nq", shuffled)
     collected = Collected()
-    go(ToyProgram(2), [tmp_path / "a.nq"], collected, lateness=300)
+    go(ToyProgram(2), [tmp_path / "a.nq"], collected, timing=Timing(300))
     assert collected.answers() == expected_answers(events)
     assert collected.rows(LATE) == []
 
@@ -281,3 +282,20 @@ print(statistics.interrupted, statistics.elements, flush=True)
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to the whole group
     out, err = process.communicate(timeout=120)
     assert (out, err, process.returncode) == ("True 100\n", "", 0)
+
+
+def test_in_silence_time_goes_on_if_asked_and_a_silent_stream_holds_nothing_back(spark, tmp_path):
+    """Two followed files: one has nothing, the other falls silent; all is answered nevertheless."""
+    events = some_events(50)
+    write_events(tmp_path / "a.nq", events)
+    (tmp_path / "b.nq").touch()
+    stop, collected = threading.Event(), Collected()
+
+    def enough(statistics):
+        if len(collected.answers()) == len(events):
+            stop.set()
+
+    timing = Timing(lateness=1000, idle=200_000, tick=True)
+    paths = [tmp_path / "a.nq", tmp_path / "b.nq"]
+    go(ToyProgram(2), paths, collected, follow=True, stop=stop, on_progress=enough, timing=timing)
+    assert collected.answers() == expected_answers(events)

@@ -78,8 +78,8 @@ def test_streams_of_different_length_reach_their_ends_together(tmp_path, small_p
     batches = list(all_batches(plan))
     assert len(batches) == pytest.approx(10, abs=1)
     assert all(len(content(tasks, 1)) <= 20 for _, tasks in batches)
-    assert batches[0][0]["behind"] == [0, 1]
-    assert batches[-1][0]["behind"] == []
+    assert batches[0][0]["counts"] == [0, 1]
+    assert batches[-1][0]["counts"] == []
     assert b"".join(content(tasks, 1) for _, tasks in batches) == b"123456789\n" * 10
 
 

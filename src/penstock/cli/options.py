@@ -41,6 +41,33 @@ Graphs = Annotated[
         " JSON-LD. May be given several times.",
     ),
 ]
+Idle = Annotated[
+    str | None,
+    typer.Option(
+        "--idle",
+        metavar="DURATION",
+        help="Of several live streams the slowest one says how far time is, until it has had nothing"
+        " new for so long. [default: it always does]",
+        show_default=False,
+    ),
+]
+Ahead = Annotated[
+    str | None,
+    typer.Option(
+        "--ahead",
+        metavar="DURATION",
+        help="Reject elements that end further ahead of this machine's clock. [default: none are]",
+        show_default=False,
+    ),
+]
+Tick = Annotated[
+    bool,
+    typer.Option(
+        "--tick",
+        help="When all live streams have been silent for --idle, time goes on by the clock, so that"
+        " absence is decided in silence, too.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 

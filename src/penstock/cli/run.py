@@ -11,11 +11,14 @@ from typing import Annotated
 import typer
 
 from penstock.cli.options import (
+    Ahead,
     Debug,
     Graphs,
+    Idle,
     Queries,
     Quiet,
     Streams,
+    Tick,
     existing_queries,
     read_duration,
     read_named,
@@ -85,6 +88,9 @@ def run(
             help="How long to wait for elements out of order, as in 30s, 5m or PT1H.",
         ),
     ] = "0s",
+    idle: Idle = None,
+    ahead: Ahead = None,
+    tick: Tick = False,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -166,6 +172,9 @@ def run(
     engine = Engine(
         master=master,
         lateness=read_duration(lateness, "--lateness"),
+        idle=None if idle is None else read_duration(idle, "--idle"),
+        ahead=None if ahead is None else read_duration(ahead, "--ahead"),
+        tick=tick,
         checkpoint=checkpoint,
         strict=strict,
     )

@@ -56,14 +56,23 @@ class Occurrences:
 
     def ended_before(self, instant: int) -> Occurrences:
         """The rows of elements that ended before an instant; for occurrences with graph names."""
-        chosen = self.end < instant
-        if not chosen.any():
-            return empty()
-        columns = [column[chosen] for column in self.columns]
-        graph = self.graph[chosen]
+        return self._part(self.end < instant, self.instants < instant)
+
+    def ended_after(self, instant: int) -> Occurrences:
+        """The rows of elements that ended after an instant; for occurrences with graph names."""
+        return self._part(self.end > instant, self.instants > instant)
+
+    def ended_by(self, instant: int) -> Occurrences:
+        """The rows of elements that ended at an instant or before."""
+        return self._part(self.end <= instant, self.instants <= instant)
+
+    def _part(self, rows: np.ndarray, instants: np.ndarray) -> Occurrences:
+        if not rows.any():
+            return Occurrences(instants=self.instants[instants])
+        columns = [column[rows] for column in self.columns]
+        graph = self.graph[rows] if len(self.graph) else self.graph
         texts = TermTable(self.terms).subset(np.concatenate([*columns[:3], graph]))
-        instants = self.instants[self.instants < instant]
-        return Occurrences(*columns, instants=instants, terms=texts, graph=graph)
+        return Occurrences(*columns, instants=self.instants[instants], terms=texts, graph=graph)
 
 
 def empty() -> Occurrences:

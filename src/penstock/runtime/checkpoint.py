@@ -1,6 +1,7 @@
 """The checkpoint directory: what it holds, and whose it is.
 
-- `checkpoint.json`: the fingerprint of the queries, their plan, shards, streams and lateness
+- `checkpoint.json`: the fingerprint of the queries, their plan, shards, and all options that
+  change what the streams mean
 - `source/`: logs of segments, spooled standard input, the job for the workers
 - `spark/`: Spark's own offsets, commits and state
 """
@@ -9,14 +10,17 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from penstock.errors import InputError, UsageError, storing
 from penstock.runtime.contract import Program
+from penstock.runtime.watermark import Timing
 from penstock.sources.streams import StreamSpec
+from penstock.timeline import format_duration
 
-LAYOUT = 2
+LAYOUT = 3
 
 
 @dataclass(frozen=True)
@@ -60,28 +64,63 @@ def stored_start(directory: str | os.PathLike[str]) -> int | None:
     return _stored(directory, "now")
 
 
-def _identity(program: Program, streams: tuple[StreamSpec, ...], lateness: int) -> dict:
+def _identity(program: Program, streams: tuple[StreamSpec, ...], timing: Timing) -> dict:
     return {
         "layout": LAYOUT,
         "fingerprint": program.fingerprint,
         "plan": program.layout,
         "shards": program.shards,
-        "streams": [[spec.iri, *spec.paths] for spec in streams],
-        "lateness": lateness,
+        "streams": [spec.to_json() | {"paths": list(spec.paths)} for spec in streams],
+        "time": asdict(timing),
         "now": getattr(program, "now", None),
     }
 
 
-def _told(streams: list[list[str | None]] | None) -> str:
+def _told(streams: list[dict[str, Any]]) -> str:
     """Streams as a person writes them: [IRI=]SOURCE."""
-    return ", ".join((f"{iri}=" if iri else "") + " ".join(map(str, paths)) for iri, *paths in streams or ())
+    return ", ".join((f"{s['iri']}=" if s["iri"] else "") + " ".join(s["paths"]) for s in streams)
+
+
+def _difference(stored: dict[str, Any], identity: dict[str, Any]) -> str | None:
+    """What a checkpoint was begun with that this run has not, or None."""
+
+    def other(what: str, there: Any, now: Any) -> str:
+        return f"was begun with another {what}: {_shown(there)} there, {_shown(now)} now"
+
+    if stored.get("layout") != LAYOUT:
+        return "was written by another version of Penstock"
+    if stored["shards"] != identity["shards"]:
+        return other("number of shards", stored["shards"], identity["shards"])
+    places = [[(s["iri"], s["paths"]) for s in each["streams"]] for each in (stored, identity)]
+    if places[0] != places[1]:
+        there, now = _told(stored["streams"]), _told(identity["streams"])
+        return f"belongs to other streams: {there} there, {now} now"
+    for there, now in zip(stored["streams"], identity["streams"], strict=True):
+        for name in sorted(there.keys() | now.keys()):
+            if there.get(name) != now.get(name):
+                what = f"{name.replace('_', ' ')} of the stream {_told([now])}"
+                return other(what, there.get(name), now.get(name))
+    for name, now in identity["time"].items():
+        there = stored["time"].get(name)
+        if there != now:
+            lengths = [format_duration(v) if type(v) is int else v for v in (there, now)]
+            return other(name, *lengths)
+    if stored["fingerprint"] != identity["fingerprint"]:
+        return "belongs to other queries or graphs"
+    if stored["plan"] != identity["plan"]:
+        return "was written by another version of Penstock, which planned these queries in another way"
+    return None
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)
 
 
 def check_checkpoint(
     directory: str | os.PathLike[str],
     program: Program,
     streams: tuple[StreamSpec, ...],
-    lateness: int,
+    timing: Timing,
 ) -> Checkpoint:
     """The checkpoint in a directory, if this run may begin it or go on with it; changes nothing."""
     if "://" in os.fspath(directory):
@@ -100,23 +139,15 @@ def check_checkpoint(
         stored = json.loads(checkpoint.identity.read_text())
     except ValueError:
         raise InputError(f"{checkpoint.identity} is damaged") from None
-    identity = _identity(program, streams, lateness)
-    hint = "use a new checkpoint directory, or run with what this one was begun with"
-    for name, said in (
-        ("layout", "was written by another version of Penstock"),
-        ("shards", "was begun with another number of shards"),
-        ("streams", "belongs to other streams"),
-        ("lateness", "was begun with another lateness"),
-        ("fingerprint", "belongs to other queries or graphs"),
-        ("plan", "was written by another version of Penstock, which planned these queries in another way"),
-    ):
-        if stored.get(name) != identity[name]:
-            detail = ""
-            if name in ("shards", "lateness"):
-                detail = f": {stored.get(name)} there, {identity[name]} now"
-            elif name == "streams":
-                detail = f": {_told(stored.get(name))} there, {_told(identity[name])} now"
-            raise InputError(f"the checkpoint {directory} {said}{detail}", hint=hint)
+    try:
+        difference = _difference(stored, _identity(program, streams, timing))
+    except (AttributeError, KeyError, TypeError):
+        raise InputError(f"{checkpoint.identity} is damaged") from None
+    if difference is not None:
+        raise InputError(
+            f"the checkpoint {directory} {difference}",
+            hint="use a new checkpoint directory, or run with what this one was begun with",
+        )
     return checkpoint
 
 
@@ -124,14 +155,14 @@ def open_checkpoint(
     directory: str | os.PathLike[str],
     program: Program,
     streams: tuple[StreamSpec, ...],
-    lateness: int,
+    timing: Timing,
 ) -> Checkpoint:
     """Begin a checkpoint, or go on with one that belongs to exactly this run."""
-    checkpoint = check_checkpoint(directory, program, streams, lateness)
+    checkpoint = check_checkpoint(directory, program, streams, timing)
     with storing(f"the checkpoint {directory}"):
         checkpoint.source.mkdir(parents=True, exist_ok=True)
         if not checkpoint.identity.exists():
             aside = checkpoint.root / ".checkpoint.json"
-            aside.write_text(json.dumps(_identity(program, streams, lateness), indent=1))
+            aside.write_text(json.dumps(_identity(program, streams, timing), indent=1))
             os.replace(aside, checkpoint.identity)
     return checkpoint

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.decode.decoder import decode_file
-from penstock.decode.occurrences import Occurrences, concat
+from penstock.decode.lines import shown, strict_error
+from penstock.decode.occurrences import Occurrences, Reject, concat
+from penstock.decode.splitting import lines_before
 from penstock.decode.times import TimePredicates
 from penstock.errors import UsageError
 from penstock.runtime.late import elements_table
 from penstock.sources.splits import Split
 from penstock.sources.streams import StreamSpec
 from penstock.terms import PROV, NamedNode
+from penstock.timeline import format_instant
 
 
 def times_of(spec: StreamSpec) -> TimePredicates:
@@ -41,9 +47,23 @@ class FileDecoder:
         self.strict = strict
 
     def decode(self, split: Split) -> Occurrences:
-        return concat(self._pieces(split, keep_predicates=self.keep_predicates, strict=self.strict))
+        found = concat(self._pieces(split, keep_predicates=self.keep_predicates, strict=self.strict))
+        limit = split.not_after
+        if limit is None or not len(found.instants) or found.instants[-1] <= limit:
+            return found
+        # As with late elements, they are few, and what they are is found out in a second look.
+        pieces = self._pieces(split, named=True)
+        ahead = elements_table(concat(piece.ended_after(limit) for piece in pieces), split.path)
+        rejects = ahead_rejects(ahead, split.path)
+        if self.strict:
+            raise strict_error(rejects[0])
+        in_time = found.ended_by(limit)
+        elements = max(0, found.elements - len(rejects))
+        return replace(in_time, elements=elements, rejects=[*found.rejects, *rejects])
 
     def late(self, split: Split, watermark: int) -> pa.Table:
+        if split.not_after is not None:  # what is too far ahead was rejected already
+            watermark = min(watermark, split.not_after + 1)
         pieces = self._pieces(split, named=True)
         return elements_table(concat(piece.ended_before(watermark) for piece in pieces), split.path)
 
@@ -57,6 +77,20 @@ class FileDecoder:
             within=(split.segment_start, split.segment_end),
             **options,
         )
+
+
+def ahead_rejects(elements: pa.Table, path: str) -> list[Reject]:
+    """Elements that are too far ahead of the clock, as rejects; the line is 0 if it cannot be told."""
+    rejects = []
+    with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for row in elements.to_pylist():
+            name = row["graph"] or ""
+            at = data.find(name.encode()) if name else -1
+            line = lines_before(path, at) + 1 if at >= 0 else 0
+            end = format_instant(row["end"])
+            reason = f"the element ends at {end}, further ahead of the clock than --ahead allows"
+            rejects.append(Reject(path, line, reason, shown(" ".join([name, *row["triples"]]).strip())))
+    return rejects
 
 
 def file_decoder(spec: StreamSpec, keep_predicates: np.ndarray | None, strict: bool) -> FileDecoder:

@@ -58,8 +58,7 @@ class Detector(StatefulProcessor):
         shard = job.keys.index(key)
         rows.sort(key=lambda row: (row.place, row.stream))
         seen: dict[int, int] = {}
-        behind: list[int] = []
-        ended = False
+        said: dict[str, Any] = {}
         payloads: list[bytes] = []
         origins: list[bytes] = []
         counted = {"elements": 0, "occurrences": 0, "bytes": 0, "rejects": 0}
@@ -67,7 +66,6 @@ class Detector(StatefulProcessor):
         for row in rows:
             if row.kind == CONTROL:
                 said = json.loads(bytes(row.payload))
-                behind, ended = said["behind"], said["ended"]
             elif row.kind == PAYLOAD:
                 seen[row.stream] = max(row.latest, seen.get(row.stream, row.latest))
                 counted["elements"] += row.elements
@@ -83,16 +81,16 @@ class Detector(StatefulProcessor):
                 place += 1
         head = self.chunks.getValue(_HEAD)
         stamp: str | None = None
-        clock = Clock(job.lateness)
+        clock = Clock(job.timing.lateness)
         if head is not None:
             stamp, reached, ends = json.loads(bytes(head[0]))
-            clock = Clock.restored(job.lateness, reached, ends)
+            clock = Clock.restored(job.timing.lateness, reached, ends)
         for origin in origins:
             late = late_elements(job, origin, clock.watermark)
             if late is not None:
                 yield Row(query=LATE, shard=shard, place=place, payload=late)
                 place += 1
-        watermark = clock.advance(seen, behind, ended)
+        watermark, ended = clock.advance(seen, **said), said["ended"]
         step = hosts.step(self.job, shard, stamp, self._stored_chunks, payloads, watermark, ended)
         for name in step.deletes:
             self.chunks.removeKey((name,))

@@ -118,5 +118,5 @@ def late_elements(job: Job, origin: bytes, watermark: int) -> bytes | None:
 
 def announce(job: Job, control: Control) -> pa.RecordBatch:
     """Tell every shard how far the streams are."""
-    said = json.dumps({"behind": control.behind, "ended": control.ended}).encode()
+    said = json.dumps(asdict(control)).encode()
     return _batch([(key, CONTROL, -1, -1, NEVER, 0, 0, 0, said) for key in job.keys])

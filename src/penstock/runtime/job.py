@@ -15,6 +15,7 @@ from pathlib import Path
 
 from penstock.runtime.contract import DecoderFactory, Program
 from penstock.runtime.placement import shard_keys
+from penstock.runtime.watermark import Timing
 from penstock.sources.streams import StreamSpec
 
 JOB_FILE = "job.pickle"
@@ -31,7 +32,7 @@ class Job:
     streams: tuple[StreamSpec, ...]
     decoder: DecoderFactory
     strict: bool
-    lateness: int
+    timing: Timing = Timing()
 
     @property
     def keys(self) -> list[int]:

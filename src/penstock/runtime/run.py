@@ -32,6 +32,7 @@ from penstock.runtime.late import count_elements
 from penstock.runtime.rows import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
 from penstock.runtime.session import start_session
 from penstock.runtime.source import ElementSource
+from penstock.runtime.watermark import Timing
 from penstock.sources.files import FileSourceOptions
 from penstock.sources.splits import LARGEST_SPLIT
 from penstock.sources.spool import Spool
@@ -66,7 +67,7 @@ def run(
     *,
     on_batch: OnBatch,
     follow: bool = False,
-    lateness: int = 0,
+    timing: Timing = Timing(),  # noqa: B008 — frozen
     checkpoint: str | os.PathLike[str] | None = None,
     master: str | None = None,
     on_progress: OnProgress | None = None,
@@ -85,9 +86,9 @@ def run(
     streams = tuple(streams)
     temporary = Path(tempfile.mkdtemp(prefix="penstock-run-")) if checkpoint is None else None
     try:
-        place = open_checkpoint(temporary or checkpoint, program, streams, lateness)
+        place = open_checkpoint(temporary or checkpoint, program, streams, timing)
         session = start_session(master, shards=program.shards, settings=options.settings, log=options.log)
-        job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, lateness)
+        job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, timing)
         return _Run(session, job, place, follow, on_batch, on_progress, stop, options).go()
     finally:
         if temporary is not None:
@@ -197,6 +198,9 @@ class _Run:
             follow=self.follow,
             batch_bytes=self.options.batch_bytes or SPLITS_PER_CORE * LARGEST_SPLIT * cores,
             parallelism=cores,
+            idle=job.timing.idle,
+            ahead=job.timing.ahead,
+            tick=job.timing.tick,
         )
         session.dataSource.register(ElementSource)
         elements = (

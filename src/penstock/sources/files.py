@@ -33,6 +33,9 @@ class FileSourceOptions:
     follow: bool = False
     batch_bytes: int = 128 * MEGABYTE
     parallelism: int = 2
+    idle: int | None = None
+    ahead: int | None = None
+    tick: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -70,6 +73,9 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 follow=options.follow,
                 batch_bytes=options.batch_bytes,
                 parallelism=options.parallelism,
+                idle=options.idle,
+                ahead=options.ahead,
+                tick=options.tick,
             )
         return self._planner
 

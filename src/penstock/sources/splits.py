@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from penstock.errors import InputError
+from penstock.sources.pace import Pace, Pacer, wall_clock
 from penstock.sources.segments import SegmentLog
 from penstock.sources.streams import StreamSpec
 
@@ -36,6 +38,7 @@ class Split:
     segment_start: int
     segment_end: int
     whole: bool
+    not_after: int | None = None  # elements that end later are too far ahead of the clock
 
 
 @dataclass(frozen=True)
@@ -50,15 +53,16 @@ class Task:
 class Control:
     """How far the streams are when this batch is through."""
 
-    behind: tuple[int, ...]  # the streams with data that is there but not read yet
+    counts: tuple[int, ...]  # the streams that hold time back
+    silence: tuple[int, ...]  # for how long time went on without data, by stream
     ended: bool  # nothing will ever come after this batch
 
 
 class SplitPlanner:
     """Decides from the files how far the next batch goes; the same offsets give the same splits.
 
-    An offset is `{"at": [[segment, byte], …], "behind": [stream, …], "ended": bool}`, one
-    position per stream.
+    An offset is `{"at": [[segment, byte], …], "ended": bool, …}`, one position per stream, and
+    the fields of `Pace`.
     """
 
     def __init__(
@@ -69,23 +73,31 @@ class SplitPlanner:
         follow: bool,
         batch_bytes: int,
         parallelism: int,
+        idle: int | None = None,
+        ahead: int | None = None,
+        tick: bool = False,
+        clock: Callable[[], int] = wall_clock,
     ) -> None:
         self.follow = follow
         self.batch_bytes = batch_bytes
         self.parallelism = parallelism
+        self.ahead = ahead
+        self.pacer = Pacer(len(streams), idle=idle, tick=tick, clock=clock)
         self.logs = [
             SegmentLog(spec, directory / f"segments-{i}.log", directory / f"stdin-{i}")
             for i, spec in enumerate(streams)
         ]
-        self._live = follow or any(spec.from_standard_input for spec in streams)
+        self._over = [False] * len(streams)  # nothing more can come than what is known
+        self._looked = False
         self._next_look = 0.0
 
     def initial(self) -> Offset:
-        return {"at": [[0, 0] for _ in self.logs], "behind": [], "ended": False}
+        return _offset([(0, 0) for _ in self.logs], self.pacer.initial(), False)
 
     def latest(self, start: Offset) -> Offset:
         """Where the next batch should end; `start` itself if there is nothing to do."""
-        finished = self._look()
+        self._look()
+        finished = all(self._over)
         rest = [log.remaining(tuple(at)) for log, at in zip(self.logs, start["at"], strict=True)]
         if start["ended"]:
             if self.follow or any(rest):
@@ -96,8 +108,6 @@ class SplitPlanner:
                 )
             return start
         total = sum(rest)
-        if total == 0 and not finished:
-            return start
         # Streams share a batch by what is left of each, so that they reach their ends together.
         at = [
             log.advance(tuple(position), -(-left * min(self.batch_bytes, total) // total))
@@ -105,30 +115,28 @@ class SplitPlanner:
             else tuple(position)
             for log, position, left in zip(self.logs, start["at"], rest, strict=True)
         ]
-        behind = [i for i, log in enumerate(self.logs) if log.remaining(at[i]) > 0]
-        return {
-            "at": [list(position) for position in at],
-            "behind": behind,
-            "ended": finished and not behind,
-        }
+        behind = [log.remaining(position) > 0 for log, position in zip(self.logs, at, strict=True)]
+        over = [over and not left for over, left in zip(self._over, behind, strict=True)]
+        last = _pace(start)
+        pace = self.pacer.after(last, [left > 0 for left in rest], behind, over)
+        if total == 0 and not finished and not self.pacer.is_news(last, pace):
+            return start
+        return _offset(at, pace, finished and not any(behind))
 
-    def _look(self) -> bool:
-        """Look for news in the files; whether nothing more can come than what is known now."""
-        if not self._live:
-            if self._next_look == 0.0:
-                self._next_look = float("inf")  # read to the end that the files have at the start
-                for log in self.logs:
-                    log.discover(follow=False)
-            return True
+    def _look(self) -> None:
+        """Look for news in the files that may have some."""
         now = time.monotonic()
         if now < self._next_look:
-            return False
+            return
         self._next_look = now + LOOK_AGAIN
-        # Asked before looking: what came before the mark of the end was set is then seen.
-        finished = not self.follow and all(log.finished for log in self.logs)
-        for log in self.logs:
-            log.discover(follow=self.follow)
-        return finished
+        for i, log in enumerate(self.logs):
+            live = self.follow or log.spec.from_standard_input
+            if live or not self._looked:  # a file is read to the end that it has at the start
+                # Asked before looking: what came before the mark of the end was set is then seen.
+                over = not self.follow and log.finished
+                log.discover(follow=self.follow)
+                self._over[i] = over
+        self._looked = True
 
     def tasks(self, start: Offset, end: Offset) -> list[Task]:
         """The work of one batch: splits of even size, in order, the control in the first."""
@@ -140,6 +148,7 @@ class SplitPlanner:
         total = sum(each.end - each.start for _, each in ranges)
         share = max(SMALLEST_TASK, -(-total // self.parallelism))
         piece = min(share, LARGEST_SPLIT)
+        not_after = None if self.ahead is None else end["clock"] + self.ahead
         tasks: list[list[Split]] = [[]]
         filled = order = 0
         for stream, each in ranges:
@@ -154,11 +163,21 @@ class SplitPlanner:
                 tasks[-1].append(
                     Split(
                         stream, order, each.segment.path, at, stop,
-                        each.segment.start, each.segment.end, each.segment.whole,
+                        each.segment.start, each.segment.end, each.segment.whole, not_after,
                     )
                 )  # fmt: skip
                 order += 1
                 filled += stop - at
                 at = stop
-        control = Control(tuple(end["behind"]), bool(end["ended"]))
+        control = Control(tuple(end["counts"]), tuple(end["silence"]), bool(end["ended"]))
         return [Task(tuple(splits), control if i == 0 else None) for i, splits in enumerate(tasks)]
+
+
+def _offset(at: list[tuple[int, int]], pace: Pace, ended: bool) -> Offset:
+    return {"at": [list(position) for position in at], "ended": ended} | {
+        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(pace).items()
+    }
+
+
+def _pace(offset: Offset) -> Pace:
+    return Pace(offset["clock"], tuple(offset["since"]), tuple(offset["counts"]), tuple(offset["silence"]))
