@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import penstock
 from penstock import cli
-from penstock.cli.showing import count, show_finding
-from penstock.errors import Finding, InputError, QueryError, Span, UsageError
+from penstock.cli.options import INTERRUPTED
+from penstock.cli.showing import Rate, count, show_finding
+from penstock.errors import Finding, InputError, PenstockError, QueryError, Span, UsageError
 
 
 @pytest.fixture
@@ -14,7 +19,7 @@ def failing(monkeypatch):
     """Makes every command raise an error."""
 
     def install(problem: BaseException):
-        def app(_):
+        def app(_, **options):
             raise problem
 
         monkeypatch.setattr(cli, "app", app)
@@ -93,6 +98,41 @@ def test_findings_are_shown_with_their_place(capsys):
         "  |        ^^",
         "  hint: is it ?y?",
     ]
+
+
+def test_the_version(capsys):
+    assert cli.call(["--version"]) == 0
+    assert capsys.readouterr().out.startswith(f"penstock {penstock.__version__} (Python 3.")
+
+
+def test_every_exit_code_is_documented(capsys):
+    codes = {kind.exit_code for kind in (PenstockError, *_below(PenstockError))} | {0, INTERRUPTED}
+    assert codes == {0, 1, 2, 70, 74, 130}
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", readme, re.M)} == codes
+    for command in ([], ["run"]):
+        assert cli.call([*command, "--help"]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert codes <= set(map(int, re.findall(r"\d+", shown.partition("Exit codes:")[2])))
+
+
+def _below(kind):
+    for each in kind.__subclasses__():
+        yield each
+        yield from _below(each)
+
+
+def test_the_rate_is_of_the_last_seconds():
+    now = [100.0]
+    rate = Rate(clock=lambda: now[0], window=10.0)
+    seen = []
+    for second, elements in [(0, 1000), (1, 3000), (2, 5000), (30, 5000), (31, 5400), (32, 5800)]:
+        now[0] = 100.0 + second
+        rate.note(elements)
+        seen.append(rate.now())
+    assert seen == [None, 2000, 2000, 0, 40, 80]
+    now[0] += 11
+    assert rate.now() == 0  # a stream that has fallen silent
 
 
 def test_numbers_are_counted_in_words():

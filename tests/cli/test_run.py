@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sys
+import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -17,6 +19,7 @@ from penstock.errors import InputError
 from penstock.languages import parse
 from penstock.runtime.contract import RunStatistics
 from penstock.sinks import journal
+from penstock.sources.streams import StreamSpec
 
 QUERY = "PREFIX : <http://example.org/> SELECT ?pump WHERE { ?pump :state :failed }"
 FOUND = pa.table({"pump": ["<http://example.org/p1>"], "start": [0], "end": [1_000_000]})
@@ -28,8 +31,8 @@ class RecordingEngine:
     made: RecordingEngine
     rejected: list[dict] = []
     late: list[dict] = []
-    problem: Exception | None = None
-    refusal: Exception | None = None
+    problem: BaseException | None = None
+    refusal: BaseException | None = None
     interrupted = False
     batches = 2
 
@@ -38,8 +41,8 @@ class RecordingEngine:
         self.options = options
         self.streams, self.graphs, self.queries = [], [], []
 
-    def add_stream(self, source, **options):
-        self.streams.append((source, {k: v for k, v in options.items() if v is not None}))
+    def add_stream(self, source, *, iri, format, **options):
+        self.streams.append(StreamSpec(iri, (source,), format))
 
     def add_graph(self, source, **options):
         self.graphs.append((source, options))
@@ -91,7 +94,7 @@ def test_options_reach_the_engine(tmp_path):
     assert made.options["lateness"] == 300_000_000
     assert made.options["master"] == "local[1]" and made.options["strict"] is True
     assert str(made.options["checkpoint"]) == "state" and made.follow is True
-    assert made.streams == [(f"{tmp_path}/s.nq", {"iri": "urn:s", "format": "nquads"})]
+    assert made.streams == [StreamSpec("urn:s", (f"{tmp_path}/s.nq",), "nquads")]
     assert made.graphs == [("g.ttl", {"iri": None})]
 
 
@@ -100,7 +103,48 @@ def test_answers_go_to_standard_output_and_the_summary_beside_it(capfdbinary):
     out, err = capfdbinary.readouterr()
     row = b"http://example.org/p1,1970-01-01T00:00:00.000Z,1970-01-01T00:00:01.000Z\r\n"
     assert out == b"pump,start,end\r\n" + 2 * row
-    assert err == b"2 answers from 5 elements (7 triples) in 1.0 s\n"
+    seconds = r"\d+\.\d s"
+    assert re.fullmatch(
+        rf"2 answers from 5 elements \(7 triples\) in {seconds}: {seconds} to start,"
+        rf" {seconds} to read and answer\n",
+        err.decode(),
+    )
+
+
+def test_the_time_is_the_users(monkeypatch, capfd):
+    """From when the command was typed, not from when Spark was ready."""
+    monkeypatch.setattr(time, "monotonic", lambda: 1005.5)
+    assert cli.call("run q.rq --stream s.nq --format csv".split(), started=1000.0) == 0
+    assert "in 5.5 s: 4.5 s to start, 1.0 s to read and answer" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("when", ["ready", "run"])
+def test_ctrl_c_during_the_start_says_so(monkeypatch, capfd, when):
+    monkeypatch.setattr(RecordingEngine, "refusal" if when == "ready" else "problem", KeyboardInterrupt())
+    monkeypatch.setattr(RecordingEngine, "batches", 0)
+    assert cli.call("run q.rq --stream s.nq --out found.csv".split()) == 130
+    said = "while Spark was starting: nothing was read" if when == "run" else ""
+    assert f"stopped by Ctrl-C {said}".strip() in capfd.readouterr().err
+
+
+def test_a_helper_process_that_ends_is_not_taken_for_ctrl_c(monkeypatch, capfd):
+    monkeypatch.setattr(RecordingEngine, "problem", EOFError())
+    assert cli.call("run q.rq --stream s.nq --out found.csv".split()) == 70
+    assert "a process that the run needs has ended" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "said"), [("", ""), ("--follow", " yet; the run waits for some")])
+def test_an_empty_directory_is_told_at_once(tmp_path, monkeypatch, capfd, options, said):
+    for name in ("empty", "full"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "full" / "a.nq").touch()
+    (tmp_path / "empty" / "notes.md").touch()
+    monkeypatch.setattr(RecordingEngine, "problem", InputError("the start failed"))
+    monkeypatch.setattr(RecordingEngine, "batches", 0)
+    assert cli.call(f"run q.rq --stream empty --stream full {options} --format csv".split()) == 1
+    assert capfd.readouterr().err == (
+        f"warning: there is no file to read in {tmp_path}/empty{said}\nerror: the start failed\n"
+    )
 
 
 @pytest.mark.parametrize(("options", "code"), [("", 130), ("--follow", 0)])
@@ -108,7 +152,7 @@ def test_ctrl_c_is_how_following_ends(monkeypatch, capfd, options, code):
     monkeypatch.setattr(RecordingEngine, "interrupted", True)
     assert cli.call(f"run q.rq --stream s.nq --format csv {options}".split()) == code
     out, err = capfd.readouterr()
-    assert len(out.splitlines()) == 3 and err.endswith("in 1.0 s; stopped by Ctrl-C\n")
+    assert len(out.splitlines()) == 3 and err.endswith(" to read and answer; stopped by Ctrl-C\n")
 
 
 def test_quiet_is_quiet(capfdbinary):

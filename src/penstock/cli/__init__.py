@@ -6,18 +6,43 @@ exit codes.
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from penstock import __version__
 from penstock.cli import bench, check, demo, explain, run
-from penstock.cli.showing import show_error
+from penstock.cli.options import INTERRUPTED
+from penstock.cli.showing import show_error, show_note
 from penstock.errors import InternalError, PenstockError, storage_error
+
+
+class Interrupted(Exception):
+    """Ctrl-C, past click, which would call it `Aborted.` and exit with 1."""
+
+
+class Commands(TyperGroup):
+    """The commands; what click would take for its own business comes out as it is."""
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+        except EOFError as problem:
+            raise InternalError("a process that the run needs has ended") from problem
+
 
 app = typer.Typer(
     name="penstock",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -43,20 +68,55 @@ app.command("demo")(demo.demo)
 app.command("bench")(bench.bench)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        python = ".".join(map(str, sys.version_info[:3]))
+        typer.echo(f"penstock {__version__} (Python {python}, PySpark {version('pyspark')})")
+        raise typer.Exit
+
+
+@app.callback()
+def penstock(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point of the `penstock` command."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    raise SystemExit(call(arguments))
+    raise SystemExit(call(arguments, process_start()))
 
 
-def call(arguments: list[str]) -> int:
-    """Runs one command and gives its exit code; what went wrong is said on stderr."""
+def process_start() -> float:
+    """When this process began, on the monotonic clock: where /proc does not tell, now."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        age = 0.0
+    return time.monotonic() - age
+
+
+def call(arguments: list[str], started: float | None = None) -> int:
+    """Runs one command and gives its exit code; what went wrong is said on stderr.
+
+    `started` is when the user began to wait, on the monotonic clock.
+    """
     debug = "--debug" in arguments
     try:
-        app(arguments)
+        app(arguments, obj=started if started is not None else time.monotonic())
         return 0
     except SystemExit as exit_:  # wrong options, --help, and commands that end with a code
         return exit_.code if isinstance(exit_.code, int) else 1
+    except Interrupted:
+        show_note("stopped by Ctrl-C")
+        return INTERRUPTED
     except PenstockError as problem:
         if debug:
             traceback.print_exc()

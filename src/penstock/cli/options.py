@@ -15,6 +15,8 @@ from penstock.timeline import parse_duration
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
 STANDARD_INPUT = "-"
+INTERRUPTED = 130
+"""The exit code that shells use for Ctrl-C."""
 
 Queries = Annotated[
     list[Path],

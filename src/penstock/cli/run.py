@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.options import (
+    INTERRUPTED,
     Ahead,
     Debug,
     Graphs,
@@ -23,12 +25,8 @@ from penstock.cli.options import (
     read_duration,
     read_named,
 )
-from penstock.cli.showing import Progress, Unused, show_summary
+from penstock.cli.showing import Progress, Unused, show_note, show_nothing_to_read, show_summary
 from penstock.errors import StorageError, UsageError, storing
-
-INTERRUPTED = 130
-"""The exit code that shells use for Ctrl-C."""
-
 
 LATE_HINT = (
     "--lateness DURATION waits for them; the files of a directory follow each other by name, so give"
@@ -48,6 +46,7 @@ class Format(StrEnum):
 
 
 def run(
+    context: typer.Context,
     queries: Queries,
     stream: Streams = [],  # noqa: B006
     graph: Graphs = [],  # noqa: B006
@@ -205,6 +204,8 @@ def run(
     with restartable(checkpoint), storing(out):
         sides = SideOutputs(rejected, late, checkpoint, existing)
         sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing)
+    if not quiet:
+        show_nothing_to_read(engine.streams, follow)
     progress = Progress(quiet)
     found, first_rejected = 0, None
 
@@ -223,6 +224,11 @@ def run(
     with restartable(checkpoint):
         try:
             statistics = engine.run(follow=follow, on_batch=take)
+        except KeyboardInterrupt:
+            # From here on Ctrl-C is the run's own business; this one came before.
+            progress.close()
+            show_note("stopped by Ctrl-C while Spark was starting: nothing was read")
+            raise typer.Exit(INTERRUPTED) from None
         finally:
             progress.close()
             with storing(out if beside else "the answers"):
@@ -233,7 +239,7 @@ def run(
             Unused("rejected line", sides.rejected.count, rejected, "--rejected", first_rejected),
             Unused("late element", sides.late.count, late, "--late", hint=LATE_HINT),
         ]
-        show_summary(statistics, found, unused)
+        show_summary(statistics, found, unused, time.monotonic() - context.obj)
     if statistics.interrupted and not follow:
         raise typer.Exit(INTERRUPTED)  # there is more in the streams than was answered
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +14,11 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
+from rich.text import Text
 
 from penstock.errors import Finding, PenstockError
+from penstock.sources.segments import files_below
+from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_instant
 
 
@@ -54,26 +61,54 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+class Rate:
+    """Elements per second over the last seconds: what is going on now, and none when nothing is."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, window: float = 10.0) -> None:
+        self.clock = clock
+        self.window = window
+        self.seen: deque[tuple[float, int]] = deque()
+        self.batches = 0
+
+    def note(self, elements: int) -> None:
+        self.batches += 1
+        self.seen.append((self.clock(), elements))
+
+    def now(self) -> float | None:
+        """None until there are two batches: how long the first one took includes the start."""
+        if self.batches < 2:
+            return None
+        now = self.clock()
+        start = now - self.window
+        while len(self.seen) > 1 and self.seen[1][0] <= start:
+            self.seen.popleft()  # the one that remains says what was there when the window began
+        since, before = self.seen[0]
+        return (self.seen[-1][1] - before) / max(now - max(since, start), 1e-6)
+
+
 class Progress:
     """A line on the terminal that says how far a run is; nothing if nobody would see it."""
 
     def __init__(self, quiet: bool, opening: str = "starting Spark") -> None:
         self.status: Status | None = None
+        self.line = opening
+        self.rate = Rate()
         if not quiet and sys.stderr.isatty():
-            self.status = Status(opening, console=error_console())
+            self.status = Status(self, console=error_console())
             self.status.start()
 
     def update(self, statistics: Any, answers: int) -> None:
-        if self.status is None:
-            return
-        parts = [
-            count(statistics.elements, "element"),
-            f"{statistics.rate:,.0f} triples/s",
-            count(answers, "answer"),
-        ]
+        self.rate.note(statistics.elements)
+        parts = [count(statistics.elements, "element"), "{rate}", count(answers, "answer")]
         if statistics.watermark is not None and not statistics.ended:
             parts.append(f"up to {format_instant(statistics.watermark)}")
-        self.status.update(" · ".join(parts))
+        self.line = " · ".join(parts)
+
+    def __rich__(self) -> Text:
+        """The line as it is now: drawn again and again, it shows also that nothing comes."""
+        rate = self.rate.now()
+        said = "first batch" if rate is None else f"{rate:,.0f} elements/s"
+        return Text(self.line.replace("{rate}", said), no_wrap=True, overflow="ellipsis")
 
     def aside(self) -> None:
         """Takes the line away while answers are printed."""
@@ -108,12 +143,26 @@ class Unused:
         return f"{text}; keep such with {self.option} FILE"
 
 
-def show_summary(statistics: Any, answers: int, unused: list[Unused]) -> None:
-    """The closing line of a run: what was read, what was found, what could not be used."""
+def show_nothing_to_read(streams: Sequence[StreamSpec], follow: bool) -> None:
+    """Directories without a file to read, said before Spark has started."""
+    for spec in streams:
+        for path in spec.paths:
+            if os.path.isdir(path) and not files_below(Path(path), spec.format):
+                until = " yet; the run waits for some" if follow else ""
+                show_warning(f"there is no file to read in {path}{until}")
+
+
+def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: float) -> None:
+    """The closing line of a run: what was read, what was found, what could not be used.
+
+    `seconds` is how long the user has waited; what the run itself did not take was the start.
+    """
     console = error_console()
+    running = min(statistics.seconds, seconds)
     line = (
         f"{count(answers, 'answer')} from {count(statistics.elements, 'element')}"
-        f" ({count(statistics.occurrences, 'triple')}) in {statistics.seconds:.1f} s"
+        f" ({count(statistics.occurrences, 'triple')}) in {seconds:.1f} s:"
+        f" {seconds - running:.1f} s to start, {running:.1f} s to read and answer"
     )
     if statistics.interrupted:
         line += "; stopped by Ctrl-C"
@@ -123,5 +172,6 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused]) -> None:
             show_warning(str(each))
             if each.hint:
                 show_note(f"  hint: {each.hint}")
-    if not statistics.elements and not any(each.number for each in unused):
+    nothing = not statistics.elements and not any(each.number for each in unused)
+    if nothing and not statistics.interrupted:
         show_warning("there was nothing in the streams")

@@ -130,9 +130,9 @@ class SegmentLog:
     def _files(self) -> Iterator[str]:
         for path in self.spec.paths:
             if path == STANDARD_INPUT:
-                yield from _files_below(self.spool, None)
+                yield from files_below(self.spool, None)
             elif os.path.isdir(path):
-                yield from _files_below(Path(path), self.spec.format)
+                yield from files_below(Path(path), self.spec.format)
             elif os.path.exists(path):
                 yield path
             elif path not in self._known:
@@ -209,7 +209,7 @@ ENDED = ".ended"
 """The name of the mark in a spool directory that says that standard input has ended."""
 
 
-def _files_below(directory: Path, stated_format: str | None) -> list[str]:
+def files_below(directory: Path, stated_format: str | None) -> list[str]:
     """The data files under a directory by name; hidden ones and ones of other kinds left out."""
     found: list[str] = []
     for folder, folders, names in os.walk(directory):
