@@ -9,6 +9,7 @@ from penstock.algebra.nodes import Call, Var
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
 from penstock.engine.expressions import FALSE, TRUE, Evaluator
+from penstock.functions.errors import take_refused
 from penstock.terms import XSD, Literal, NamedNode
 from penstock.timeline import SECOND
 
@@ -95,3 +96,13 @@ def test_a_product_that_is_zero_in_float64_only_is_not_taken_for_zero():
     for _ in range(24):
         product = Call("*", (product, A))
     assert holds(Call(">", (product, decimal("0"))), [{"a": decimal("0.000000000000001")}]) == [True]
+
+
+def test_a_pattern_from_data_that_meets_a_limit_is_an_error_and_counted():
+    take_refused()
+    rows = [{"a": Literal(text), "b": Literal(pattern)} for text, pattern in
+            (("aa", "(a)\\1"), ("ab", "(a)\\1"), ("a", "a"), ("b", "a"))]  # fmt: skip
+    found = Call("REGEX", (A, B))
+    assert holds(found, rows) == [False, False, True, False]
+    assert list(take_refused().values()) == [2]
+    assert holds(Call("!", (found,)), rows) == [False, False, False, True]

@@ -172,6 +172,10 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: f
             show_warning(str(each))
             if each.hint:
                 show_note(f"  hint: {each.hint}")
+    for reason, times in statistics.refused.items():
+        show_warning(f"{reason}: no value, {count(times, 'time')}")
+    if statistics.refused:
+        show_note("  hint: a filter takes that as false; docs/decisions/0005-functions.md has the limits")
     nothing = not statistics.elements and not any(each.number for each in unused)
     if nothing and not statistics.interrupted:
         show_warning("there was nothing in the streams")

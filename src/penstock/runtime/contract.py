@@ -7,8 +7,9 @@ batch. Payloads between them are opaque bytes (Arrow IPC).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class RunStatistics:
     bytes: int = 0
     rejects: int = 0
     late: int = 0  # elements
+    refused: Counter[str] = field(default_factory=Counter)  # limits that expressions met, how often
     restored: int = 0  # how often a shard was restored from the state store
     watermark: int | None = None
     seconds: float = 0.0

@@ -101,7 +101,12 @@ class Detector(StatefulProcessor):
         for query, payload in step.results:
             yield Row(query=query, shard=shard, place=place, payload=payload)
             place += 1
-        counted |= {"watermark": watermark, "ended": ended, "restored": step.restored}
+        counted |= {
+            "watermark": watermark,
+            "ended": ended,
+            "restored": step.restored,
+            "refused": step.refused,
+        }
         told = json.dumps(counted).encode()
         yield Row(query=STATISTICS, shard=shard, place=place, payload=told)
 

@@ -262,6 +262,7 @@ class _Run:
         statistics.bytes += told["bytes"]
         statistics.rejects += told["rejects"]
         statistics.restored += told["restored"]
+        statistics.refused.update(told["refused"])
         statistics.ended = statistics.ended or told["ended"]
         if told["watermark"] != NEVER:
             statistics.watermark = told["watermark"]

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from penstock.functions.errors import take_refused
 from penstock.runtime.contract import Shard
 from penstock.runtime.job import JobReference
 
@@ -32,6 +33,7 @@ class Step:
     deletes: list[str]
     stamp: str
     restored: bool
+    refused: dict[str, int] = field(default_factory=dict)  # limits that expressions met, how often
 
 
 @dataclass
@@ -77,7 +79,7 @@ class ShardKeeper:
         puts, deletes = shard.changes()
         new_stamp = uuid.uuid4().hex
         self.kept[number] = KeptShard(shard, new_stamp)
-        return Step(results, puts, deletes, new_stamp, restored)
+        return Step(results, puts, deletes, new_stamp, restored, take_refused())
 
 
 KEEPER = ShardKeeper()
