@@ -30,7 +30,7 @@ from penstock.runtime.failures import reason_of, recovered, storage_failure
 from penstock.runtime.job import JOB_FILE, Job, publish
 from penstock.runtime.late import count_elements
 from penstock.runtime.rows import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
-from penstock.runtime.session import start_session
+from penstock.runtime.session import our_workers, run_session
 from penstock.runtime.source import ElementSource
 from penstock.runtime.watermark import Timing
 from penstock.sources.files import FileSourceOptions
@@ -87,7 +87,7 @@ def run(
     temporary = Path(tempfile.mkdtemp(prefix="penstock-run-")) if checkpoint is None else None
     try:
         place = open_checkpoint(temporary or checkpoint, program, streams, timing)
-        session = start_session(master, shards=program.shards, settings=options.settings, log=options.log)
+        session = run_session(master, shards=program.shards, settings=options.settings, log=options.log)
         job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, timing)
         return _Run(session, job, place, follow, on_batch, on_progress, stop, options).go()
     finally:
@@ -155,7 +155,8 @@ class _Run:
         query: StreamingQuery | None = None
         with self._interruptible():
             try:
-                query = self._start(live)
+                with our_workers(self.session):
+                    query = self._start(live)
                 self._wait(query, spools)
             except PySparkException as problem:
                 raise self._told(problem) from problem
@@ -189,7 +190,6 @@ class _Run:
 
     def _start(self, live: bool) -> StreamingQuery:
         session, job = self.session, self.job
-        session.conf.set("spark.sql.shuffle.partitions", str(job.program.shards))
         reference = publish(job, self.checkpoint.source)
         cores = session.sparkContext.defaultParallelism
         plan = FileSourceOptions(

@@ -10,11 +10,14 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyspark
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession, is_remote
 
 from penstock.errors import UsageError
 from penstock.runtime.archive import archive_options
@@ -32,14 +35,37 @@ SINGLE_THREADED = (
     "ARROW_IO_THREADS",
 )
 
-SETTINGS = {
+# What only a new Spark can be given; one that is already running does without.
+STARTING = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "penstock.runtime.daemon",
+    "spark.driver.maxResultSize": "0",
+    "spark.driver.memory": "2g",
+    "spark.shuffle.compress": "false",  # payloads are compact columns, and stay on the machine
+    "spark.shuffle.checksum.enabled": "false",
+    "spark.shuffle.sort.bypassMergeThreshold": "200",
+    "spark.locality.wait": "0",
+    "spark.cleaner.periodicGC.interval": "10min",
+}
+
+# What a run cannot do without, whatever the session has; each run sets it in a session of its own.
+NEEDED = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.adaptive.enabled": "false",  # not for streams; saves planning in the others
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
+    "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are payloads of megabytes
+    "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    # Errors of ours come back from workers in their traces.
+    "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "false",
+}
+
+# What makes a run quick, in the same session.
+QUICK = {
+    "spark.sql.adaptive.enabled": "false",  # not for streams; saves planning in the others
     # A commit then writes the batch's changes only; snapshots follow in the background.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
@@ -53,17 +79,7 @@ SETTINGS = {
     "spark.sql.streaming.numRecentProgressUpdates": "10",
     "spark.sql.streaming.pollingDelay": "10ms",
     "spark.sql.streaming.stopTimeout": "20s",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are payloads of megabytes
-    "spark.python.worker.reuse": "true",
-    "spark.python.daemon.module": "penstock.runtime.daemon",
-    "spark.driver.maxResultSize": "0",
-    "spark.driver.memory": "2g",
-    "spark.shuffle.compress": "false",  # payloads are compact columns, and stay on the machine
-    "spark.shuffle.checksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
-    "spark.shuffle.sort.bypassMergeThreshold": "200",
-    "spark.locality.wait": "0",
-    "spark.cleaner.periodicGC.interval": "10min",
     # Generating code costs more than our few rows gain.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -149,6 +165,9 @@ def _python_path() -> str:
 
 def default_shards(master: str | None) -> int:
     """As many shards as the master has cores; for a cluster, as many as Spark would use."""
+    running = _running()
+    if running is not None:
+        return running.sparkContext.defaultParallelism
     local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", master or EMBEDDED)
     if local is None:
         return start_session(master).sparkContext.defaultParallelism
@@ -156,20 +175,91 @@ def default_shards(master: str | None) -> int:
     return (os.cpu_count() or 1) if cores == "*" else int(cores)
 
 
+def _running() -> SparkSession | None:
+    """The session of this process that somebody has started, or None."""
+    if is_remote():
+        raise UsageError(
+            "Penstock does not run in a session of Spark Connect, which reaches no Spark of its own",
+            hint="make the session with .master(…) instead of .remote(…), without SPARK_REMOTE and"
+            " spark.api.mode=connect",
+        )
+    # The active session is known per thread only, so we also ask for the one of the process.
+    running = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if running is not None and running.sparkContext._jsc is not None:
+        return running
+    context = SparkContext._active_spark_context
+    return SparkSession(context) if context is not None else None
+
+
+def run_session(
+    master: str | None, *, shards: int, settings: Mapping[str, str] | None = None, log: Path | None = None
+) -> SparkSession:
+    """A session for one run, with settings of its own, in the Spark of this process or a new one.
+
+    Whatever else uses that Spark, be it another run, keeps the settings that it has.
+    """
+    session = start_session(master, settings=settings, log=log).newSession()
+    needed = NEEDED | {"spark.sql.shuffle.partitions": str(shards)} | dict(settings or {})
+    for key, value in (QUICK | needed).items():
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
+        elif key in needed and _in_force(session, key) != value:
+            raise UsageError(
+                f"the running Spark session has {key}={_in_force(session, key)}, and this run needs {value};"
+                " Spark cannot change that in a session that has started",
+                hint=f'make the session with .config("{key}", "{value}")',
+            )
+    return session
+
+
+def _in_force(session: SparkSession, key: str) -> str | None:
+    """What a setting is: those of a session, of Spark, or its default."""
+    try:
+        return session.conf.get(key, None) or session.sparkContext.getConf().get(key)
+    except PySparkException:
+        return None
+
+
+_handing_over = threading.Lock()
+_started_here: SparkContext | None = None
+
+
+@contextlib.contextmanager
+def our_workers(session: SparkSession) -> Iterator[None]:
+    """Within, what is handed to Spark runs in workers with this Python, package and path.
+
+    A Spark of ours has such workers anyway; one that somebody else has started may take any
+    `python3`, which knows neither this package nor the caller's own modules. Only on this
+    machine: what a cluster's Python is called, we cannot know.
+    """
+    context = session.sparkContext
+    if context is _started_here or not context.master.startswith("local"):
+        yield
+        return
+    with _handing_over:
+        python, environment = context.pythonExec, context.environment
+        context.pythonExec = sys.executable
+        context.environment = environment | _worker_environment()
+        try:
+            yield
+        finally:
+            context.pythonExec, context.environment = python, environment
+
+
+def _worker_environment() -> dict[str, str]:
+    return {"PYTHONPATH": _python_path()} | dict.fromkeys(SINGLE_THREADED, "1")
+
+
 def start_session(
-    master: str | None = None,
-    *,
-    shards: int | None = None,
-    settings: Mapping[str, str] | None = None,
-    log: Path | None = None,
+    master: str | None = None, *, settings: Mapping[str, str] | None = None, log: Path | None = None
 ) -> SparkSession:
     """The session of this process: the running one if there is one, otherwise a new one.
 
     `settings` wins over our own. `log` names a file for Spark's warnings.
     """
-    # The active session is known per thread only, so we also ask for the one of the process.
-    running = SparkSession.getActiveSession() or SparkSession._instantiatedSession
-    if running is not None and running.sparkContext._jsc is not None:
+    global _started_here
+    running = _running()
+    if running is not None:
         return running
     java_home, home = find_java(), spark_home()
     os.environ["JAVA_HOME"] = str(java_home)
@@ -180,7 +270,7 @@ def start_session(
     os.environ["SPARK_HOME"] = str(home)
     logging = _logging_file(directory, log)
     builder = SparkSession.builder.appName("penstock").master(master or EMBEDDED)
-    options = dict(SETTINGS)
+    options = STARTING | NEEDED | QUICK
     options["spark.driver.extraJavaOptions"] = " ".join(
         [
             f"-Dlog4j2.configurationFile=file:{logging}",
@@ -191,17 +281,16 @@ def start_session(
     ).strip()
     options["spark.local.dir"] = str(directory)
     options["spark.sql.warehouse.dir"] = str(directory / "warehouse")
-    os.environ["PYTHONPATH"] = options["spark.executorEnv.PYTHONPATH"] = _python_path()
-    for name in SINGLE_THREADED:
-        options[f"spark.executorEnv.{name}"] = "1"
-    if shards is not None:
-        options["spark.sql.shuffle.partitions"] = str(shards)
+    workers = _worker_environment()
+    os.environ["PYTHONPATH"] = workers["PYTHONPATH"]
+    options |= {f"spark.executorEnv.{name}": value for name, value in workers.items()}
     options.update(settings or {})
     for key, value in options.items():
         builder = builder.config(key, value)
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     with _quiet_start(directory / "stderr"):
         session = builder.getOrCreate()
+    _started_here = session.sparkContext
     if log is None:
         session.sparkContext.setLogLevel("OFF")
     _without_checksum_files(session)

@@ -1,0 +1,48 @@
+"""Penstock in a Spark session that somebody else has configured."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import UsageError
+from penstock.runtime.session import start_session
+
+SCRIPT = Path(__file__).parent / "in_a_session_of_ones_own.py"
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What the script in a process of its own tells."""
+    place = tmp_path_factory.mktemp("session")
+    done = subprocess.run([sys.executable, SCRIPT, place], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_runs_answer_whatever_the_session_has_also_two_at_once(told):
+    assert (told["1 shards"], told["3 shards"]) == (20, 20)
+
+
+def test_an_error_in_a_worker_comes_back_as_it_is(told):
+    assert "this is no line of N-Quads" in told["with None"] and "Spark" not in told["with None"]
+
+
+def test_a_setting_that_cannot_be_made_any_more_is_named(told):
+    said = told["with {'spark.driver.memory': '3g'}"]
+    assert "has spark.driver.memory=1g, and this run needs 3g" in said
+
+
+def test_the_settings_are_as_before(told):
+    assert told["given"] == "6"
+    assert told["as before"]
+
+
+def test_spark_connect_is_refused(monkeypatch):
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    with pytest.raises(UsageError, match="Spark Connect"):
+        start_session()
