@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,19 @@ import pyarrow as pa
 from penstock import pipeline
 from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
+from penstock.arguments import (
+    iri_or_none,
+    length_of_time,
+    place_or_none,
+    positive_or_none,
+    shown,
+    text_or_none,
+)
 from penstock.engine.program import Program
 from penstock.errors import UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
 from penstock.languages import parse
-from penstock.results import Answers, Solution, concat
+from penstock.results import Answers, Solution, concat, no_answers
 from penstock.runtime.checkpoint import check_checkpoint, stored_shards, stored_start
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.late import late_records
@@ -41,19 +50,28 @@ from penstock.runtime.session import default_shards
 from penstock.runtime.watermark import Timing
 from penstock.sources.elements import write_elements
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
-from penstock.terms import from_rdflib
-from penstock.timeline import parse_duration, saturated
+from penstock.terms import triple_of
 
 
 @dataclass
 class Batch:
-    """What one batch gave: answers by query, and what could not be used."""
+    """What one batch gave: the answers, and what could not be used."""
 
     id: int
-    answers: dict[int, pa.Table] = field(default_factory=dict)
+    queries: list[ParsedQuery] = field(default_factory=list)
+    tables: dict[int, pa.Table] = field(default_factory=dict)  # by the query's number; no empty ones
     rejected: list[dict[str, Any]] = field(default_factory=list)
     late: list[dict[str, Any]] = field(default_factory=list)  # elements that came too late
     statistics: RunStatistics = field(default_factory=RunStatistics)
+
+    @property
+    def answers(self) -> dict[str, pa.Table]:
+        """The answers of every query by its name; a table without rows where there are none."""
+        tables = (self.tables.get(i) for i in range(len(self.queries)))
+        return {
+            name: table if table is not None else no_answers(query)
+            for name, query, table in zip(names_of(self.queries), self.queries, tables, strict=True)
+        }
 
 
 OnBatch = Callable[[Batch], None]
@@ -63,7 +81,7 @@ class Engine:
     """Streams, static graphs and queries that run together on Spark.
 
     `master` is the Spark to run on (default: all cores of this machine), `lateness` how long
-    to wait for elements out of order (microseconds, or text such as "30s"), `checkpoint` a
+    to wait for elements out of order (text such as "30s", a timedelta, microseconds), `checkpoint` a
     directory that remembers how far a run is, `strict` stops at the first broken line. `idle`,
     `ahead` and `tick` say what time does on live streams, as in `penstock run` (docs/streams.md).
     """
@@ -72,31 +90,28 @@ class Engine:
         self,
         *,
         master: str | None = None,
-        lateness: int | str = 0,
-        idle: int | str | None = None,
-        ahead: int | str | None = None,
+        lateness: int | str | timedelta = 0,
+        idle: int | str | timedelta | None = None,
+        ahead: int | str | timedelta | None = None,
         tick: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         strict: bool = False,
         batch_bytes: int | None = None,
         shards: int | None = None,
     ) -> None:
-        self.master = master
-        lateness, idle, ahead = (
-            parse_duration(length) if isinstance(length, str) else length and saturated(length)
-            for length in (lateness, idle, ahead)
-        )
+        self.master = text_or_none(master, "master")
+        lateness = length_of_time(lateness, "lateness")
+        idle = None if idle is None else length_of_time(idle, "idle")
+        ahead = None if ahead is None else length_of_time(ahead, "ahead")
         if tick and idle is None:
             raise UsageError(
                 "tick needs idle: for how long the streams must be silent before time goes on",
                 hint="give both, as in --idle 30s --tick",
             )
         self.timing = Timing(lateness, idle, ahead, tick)
-        self.checkpoint = checkpoint
-        self.shards = shards
-        self.options = RunOptions(strict=strict)
-        if batch_bytes is not None:
-            self.options.batch_bytes = batch_bytes
+        self.checkpoint = place_or_none(checkpoint, "checkpoint")
+        self.shards = positive_or_none(shards, "shards")
+        self.options = RunOptions(strict=strict, batch_bytes=positive_or_none(batch_bytes, "batch_bytes"))
         self.streams: list[StreamSpec] = []
         self.graphs: list[StaticGraph] = []
         self.queries: list[ParsedQuery] = []
@@ -119,10 +134,14 @@ class Engine:
         Triples may be pyoxigraph's or rdflib's, or an rdflib graph; instants are datetimes with
         a time zone or ISO 8601 texts.
         """
+        iri = iri_or_none(iri, "the iri of a stream")
+        start_predicate = iri_or_none(start_predicate, "start_predicate")
+        end_predicate = iri_or_none(end_predicate, "end_predicate")
+        format = text_or_none(format, "format")
         if isinstance(source, (str, os.PathLike)):
             paths: tuple[str, ...] = (_place(source),)
         else:
-            items = list(source)
+            items = _listed(source, _A_STREAM)
             if items and all(isinstance(item, (str, os.PathLike)) for item in items):
                 paths = tuple(map(_place, items))
             else:
@@ -139,14 +158,21 @@ class Engine:
 
     def add_graph(self, source: Any, *, iri: str | None = None) -> Engine:
         """Registers static knowledge: a file, or an iterable of triples (an rdflib graph, …)."""
+        iri = iri_or_none(iri, "the iri of a graph")
         if isinstance(source, (str, os.PathLike)):
             self.graphs += read_graphs(os.fspath(source), iri)
         else:
-            self.graphs.append(graph_of((tuple(map(from_rdflib, triple)) for triple in source), iri))
+            self.graphs.append(graph_of(map(triple_of, _listed(source, _A_GRAPH)), iri))
         return self
 
     def add_query(self, query: str | os.PathLike[str], *, name: str | None = None) -> Engine:
         """Registers a query: a file (a path object or a name that ends in .rq), or its text."""
+        if not isinstance(query, (str, os.PathLike)):
+            raise UsageError(
+                f"a query is its text or a file, and {shown(query)} is neither",
+                hint='as in add_query("falls.rq") or add_query("SELECT …", name="falls")',
+            )
+        name = text_or_none(name, "the name of a query")
         if isinstance(query, os.PathLike) or _names_file(query):
             [parsed] = pipeline.parse([query])
             parsed = replace(parsed, origin=name) if name else parsed
@@ -193,6 +219,8 @@ class Engine:
 
     def run(self, *, follow: bool = False, on_batch: OnBatch, stop: threading.Event | None = None):
         """Runs until the streams end (with `follow`, until `stop` or Ctrl-C); batch by batch."""
+        if not callable(on_batch):
+            raise UsageError(f"on_batch is a function that takes a batch, and {shown(on_batch)} is none")
         program = self.ready()
         latest = RunStatistics()
 
@@ -201,7 +229,7 @@ class Engine:
             latest = statistics
 
         def take(number: int, results: list[tuple[int, bytes]]) -> None:
-            batch = Batch(number, statistics=latest)
+            batch = Batch(number, self.queries, statistics=latest)
             tables: dict[int, list[pa.Table]] = {}
             for index, data in results:
                 tables.setdefault(index, []).append(pa.ipc.open_stream(data).read_all())
@@ -212,7 +240,7 @@ class Engine:
                 elif index == LATE:
                     batch.late = late_records(table)
                 else:
-                    batch.answers[index] = table
+                    batch.tables[index] = table
             on_batch(batch)
 
         return run(
@@ -238,7 +266,7 @@ class Engine:
         found: dict[int, list[pa.Table]] = {i: [] for i in range(len(self.queries))}
 
         def take(batch: Batch) -> None:
-            for index, table in batch.answers.items():
+            for index, table in batch.tables.items():
                 found[index].append(table)
 
         self.run(on_batch=take)
@@ -255,8 +283,8 @@ class Engine:
         stop = threading.Event()
 
         def take(batch: Batch) -> None:
-            if number in batch.answers:
-                arriving.put(concat([batch.answers[number]], self.queries[number]))
+            if number in batch.tables:
+                arriving.put(concat([batch.tables[number]], self.queries[number]))
 
         def work() -> None:
             try:
@@ -298,4 +326,18 @@ def _place(path: str | os.PathLike[str]) -> str:
 
 
 def _names_file(query: str) -> bool:
-    return "\n" not in query and "{" not in query and query.endswith((".rq", ".epq", ".sparql"))
+    """Whether a text is the name of a file: it ends like one, or is a single word."""
+    if "\n" in query or "{" in query:
+        return False
+    return query.endswith((".rq", ".epq", ".sparql")) or (bool(query) and not re.search(r"\s", query))
+
+
+_A_STREAM = "a stream is a file, a directory, several of them, or elements (triples, instant)"
+_A_GRAPH = "a graph is a file or an iterable of triples, such as an rdflib graph"
+
+
+def _listed(source: Any, expected: str) -> list:
+    """What an iterable holds; anything else is told."""
+    if isinstance(source, Iterable) and not isinstance(source, (bytes, Mapping)):
+        return list(source)
+    raise UsageError(f"{expected}, and {shown(source)} is none of these")

@@ -24,6 +24,8 @@ from penstock.plan.explaining import explain_plan, explain_steps
 from penstock.plan.findings import query_findings, run_findings
 from penstock.plan.planning import Plan, make_plan
 
+STAGES = ("algebra", "plan", "spark")
+
 
 class Source(Protocol):
     """A stream or a graph as the command line names it."""
@@ -76,6 +78,8 @@ def check(
 
 def explain(query: ParsedQuery, stage: str = "plan") -> str:
     """What a stage (algebra, plan or spark) makes of a query."""
+    if stage not in STAGES:
+        raise UsageError(f"there is no stage {stage!r} to explain", hint=f"there are {', '.join(STAGES)}")
     if stage == "algebra":
         return to_sexpr(query.query, prefixes=query.prefixes)
     plan = make_plan([query], assumed_catalog([query.query]), names_of([query]))

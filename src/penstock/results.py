@@ -35,7 +35,11 @@ class Solution(Mapping):
         self.end = end
 
     def __getitem__(self, name: str) -> Term:
-        return self._terms[name.removeprefix("?")]
+        try:
+            return self._terms[name.removeprefix("?")]
+        except (KeyError, AttributeError):
+            bound = ", ".join(self._terms) or "nothing"
+            raise KeyError(f"{name} is not bound in this solution; bound are: {bound}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._terms)
@@ -119,3 +123,12 @@ def concat(parts: Sequence[pa.Table], query: ParsedQuery) -> Answers:
     schema = pa.schema([(name, pa.string()) for name in names[:-2]] + [(n, _TIMESTAMP) for n in names[-2:]])
     tables = [part.rename_columns(names).cast(schema) for part in parts]
     return Answers(pa.concat_tables(tables) if tables else schema.empty_table(), query)
+
+
+def no_answers(query: ParsedQuery) -> pa.Table:
+    """A table as shards give them, without rows."""
+    (shape,) = shapes_of([query])
+    texts, micros = pa.dictionary(pa.int32(), pa.string()), pa.int64()
+    names = [*shape.columns, "start", "end"]
+    arrays = [pa.array([], texts) for _ in shape.columns] + [pa.array([], micros)] * 2
+    return pa.Table.from_arrays(arrays, names=names)

@@ -10,6 +10,8 @@ from typing import Any
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple, Variable
 
+from penstock.errors import InputError
+
 Term = NamedNode | BlankNode | Literal
 
 __all__ = ["BlankNode", "Literal", "NamedNode", "Term", "Triple", "Variable", "XSD", "RDF", "PROV"]
@@ -43,7 +45,10 @@ def from_rdflib(term: Any) -> Term:
         return term
     kind = type(term).__name__
     if kind == "URIRef":
-        return NamedNode(str(term))
+        try:
+            return NamedNode(str(term))
+        except ValueError as problem:
+            raise InputError(f"<{term}> is not an IRI: {problem}") from None
     if kind == "BNode":
         return BlankNode(str(term))
     if kind == "Literal":
@@ -52,7 +57,31 @@ def from_rdflib(term: Any) -> Term:
         if term.datatype is not None:
             return Literal(str(term), datatype=NamedNode(str(term.datatype)))
         return Literal(str(term))
-    raise TypeError(f"{term!r} is not an RDF term")
+    what = "a plain text" if isinstance(term, str) else f"a {kind}"
+    raise InputError(f"{term!r} is {what} and not an RDF term", hint=f"write {_EXAMPLE}")
+
+
+_EXAMPLE = (
+    'Triple(NamedNode("http://example.org/pump1"), NamedNode("http://example.org/pressure"), Literal(4.2))'
+    " with the names of pyoxigraph, or a tuple of rdflib's URIRef and Literal"
+)
+
+
+def triple_of(triple: Any) -> tuple[Term, Term, Term]:
+    """A triple of pyoxigraph's or rdflib's; what is none is told with an example."""
+    try:
+        parts = () if isinstance(triple, (str, bytes)) else tuple(triple)
+    except TypeError:
+        parts = ()
+    if len(parts) != 3:
+        raise InputError(f"{triple!r} is not a triple: those have three terms", hint=f"write {_EXAMPLE}")
+    subject, predicate, object_ = map(from_rdflib, parts)
+    if isinstance(subject, Literal) or not isinstance(predicate, NamedNode):
+        raise InputError(
+            f"{subject} {predicate} {object_} is not a triple",
+            hint="the subject is an IRI or a blank node, the predicate an IRI",
+        )
+    return subject, predicate, object_
 
 
 def to_rdflib(term: Term) -> Any:

@@ -51,7 +51,7 @@ def spark_answers(case: Case, shards: int, *, batch_bytes: int) -> list[Counter[
         def take(batch: Batch) -> None:
             assert not batch.rejected, batch.rejected
             assert not batch.late, batch.late
-            for query, table in batch.answers.items():
+            for query, table in batch.tables.items():
                 found[query] += table_rows(table)
 
         engine.run(on_batch=take)

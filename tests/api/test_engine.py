@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
+import pyarrow as pa
 import pyoxigraph as ox
 import pytest
 import rdflib
@@ -66,7 +67,7 @@ def test_a_checkpoint_of_other_queries_is_refused_and_left_alone(tmp_path):
     (tmp_path / "a.nq").touch()
     engine = penstock.Engine(checkpoint=tmp_path / "state", shards=3).add_query(QUERY)
     engine.add_stream(tmp_path / "a.nq")
-    open_checkpoint(tmp_path / "state", engine.ready(), tuple(engine.streams), 0)
+    open_checkpoint(tmp_path / "state", engine.ready(), tuple(engine.streams), engine.timing)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
     # Without a word about shards, the checkpoint's own number of them is taken.
@@ -103,3 +104,102 @@ def test_elements_may_come_from_rdflib_and_pyoxigraph():
 def test_wrong_elements_are_told(element, message):
     with pytest.raises(InputError, match=message):
         penstock.Engine().add_stream([element])
+
+
+A = ox.NamedNode("urn:a")
+TRIPLE = ox.Triple(A, A, ox.Literal(1))
+
+
+@pytest.mark.parametrize(
+    ("elements", "message"),
+    [
+        (
+            [([("urn:a", "urn:b", "1")], NOON)],
+            "element 0: 'urn:a' is a plain text.*\n.*write Triple\\(NamedNode",
+        ),
+        ([([TRIPLE], NOON), ([("urn:a", "urn:b")], NOON)], "element 1: .* is not a triple: those have three"),
+        ([(["<urn:a> <urn:b> <urn:c>"], NOON)], "is not a triple: those have three terms"),
+        ([([(ox.Literal(1), A, A)], NOON)], "is not a triple\n.*the subject is an IRI"),
+        ([([(A, ox.BlankNode("x"), A)], NOON)], "is not a triple\n.*the predicate an IRI"),
+        ([([(A, A, 4.2)], NOON)], "4.2 is a float and not an RDF term"),
+        ([([(A, A, None)], NOON)], "None is a NoneType and not an RDF term"),
+        ([([(rdflib.URIRef("not an iri"), A, A)], NOON)], "<not an iri> is not an IRI"),
+        ([(TRIPLE, NOON)], "is not a list of triples\n.*also a single one"),
+        ([(None, NOON)], "None is not a list of triples"),
+        ([("urn:a urn:b urn:c", NOON)], "is not a list of triples"),
+        ([TRIPLE], "is not an element\n.*an element is \\(triples, instant\\)"),
+        ([None], "None is not an element"),
+        ([{"triples": [], "at": NOON}], "is not an element"),
+        ([([TRIPLE], None)], "None is not an instant\n.*a datetime with a time zone"),
+        ([([TRIPLE], 1.5)], "1.5 is not an instant"),
+        ([([TRIPLE], "yesterday")], "yesterday"),
+        (["a.nq", ([TRIPLE], NOON)], "'a.nq' is not an element"),
+    ],
+)
+def test_elements_that_are_none_are_told_with_an_example(elements, message):
+    with pytest.raises(InputError, match=message):
+        penstock.Engine().add_stream(elements)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e: e.add_stream(None), "a stream is a file, .* and None is none of these"),
+        (lambda e: e.add_stream(5), "a stream is"),
+        (lambda e: e.add_stream({"a.nq": 1}), "a stream is"),
+        (lambda e: e.add_stream(b"a.nq"), "a stream is"),
+        (
+            lambda e: e.add_stream("a.nq", iri="prices"),
+            "the iri of a stream is an absolute IRI, and 'prices'",
+        ),
+        (lambda e: e.add_stream("a.nq", iri=["urn:a"]), "is an absolute IRI"),
+        (lambda e: e.add_stream("a.nq", format=5), "format is a text, and 5 is not"),
+        (lambda e: e.add_stream("a.nq", format="xml"), "there is no stream format 'xml'"),
+        (lambda e: e.add_stream("a.nq", start_predicate="at"), "start_predicate is an absolute IRI"),
+        (lambda e: e.add_stream("a.nq", end_predicate="<urn:a>"), "end_predicate is an absolute IRI"),
+        (lambda e: e.add_graph(None), "a graph is a file or an iterable of triples"),
+        (lambda e: e.add_graph(3), "a graph is"),
+        (lambda e: e.add_graph("nowhere.ttl"), "cannot read nowhere.ttl"),
+        (lambda e: e.add_graph([], iri=7), "the iri of a graph is an absolute IRI"),
+        (lambda e: e.add_query(None), "a query is its text or a file, and None is neither"),
+        (lambda e: e.add_query(["q.rq"]), "a query is its text or a file"),
+        (lambda e: e.add_query("falls"), "cannot read falls"),
+        (lambda e: e.add_query(QUERY, name=3), "the name of a query is a text"),
+        (lambda e: e.answers("x"), "there is no query 'x'"),
+        (lambda e: e.answers(None), "there is no query None"),
+        (lambda e: e.solutions(7), "there is no query 7"),
+        (lambda e: e.explain(0, "moon"), "there is no stage 'moon' to explain.*\n.*algebra, plan, spark"),
+        (lambda e: e.run(on_batch=None), "on_batch is a function"),
+        (lambda e: penstock.Engine(lateness=None), "lateness is a length of time, and None is none"),
+        (lambda e: penstock.Engine(lateness=1.5), "lateness is a length of time"),
+        (lambda e: penstock.Engine(lateness="soon"), "lateness: 'soon' is not a duration"),
+        (lambda e: penstock.Engine(lateness=-1), "a negative duration"),
+        (lambda e: penstock.Engine(lateness="-5s"), "a negative duration|is not a duration"),
+        (lambda e: penstock.Engine(shards=0), "shards is a whole number above zero"),
+        (lambda e: penstock.Engine(shards="2"), "shards is a whole number above zero"),
+        (lambda e: penstock.Engine(batch_bytes=-5), "batch_bytes is a whole number above zero"),
+        (lambda e: penstock.Engine(checkpoint=5), "checkpoint is a path"),
+        (lambda e: penstock.Engine(checkpoint=""), "checkpoint is a path"),
+        (lambda e: penstock.Engine(master=2), "master is a text"),
+    ],
+)
+def test_wrong_arguments_are_told(call, message):
+    with pytest.raises(UsageError, match=message):
+        call(penstock.Engine().add_query(QUERY))
+
+
+def test_what_a_graph_is_made_of_is_looked_at():
+    with pytest.raises(InputError, match="'a' is a plain text and not an RDF term\n.*write Triple"):
+        penstock.Engine().add_graph([("a", "b", "c")])
+
+
+def test_a_length_of_time_may_be_a_timedelta():
+    assert penstock.Engine(lateness=timedelta(seconds=2)).timing.lateness == 2_000_000
+
+
+def test_the_answers_of_a_batch_are_by_name_also_where_there_are_none():
+    engine = penstock.Engine().add_query(QUERY, name="reads").add_query("ASK { ?s ?p ?start }", name="any")
+    found = pa.table({"answer": ["true"], "start": [0], "end": [0]})
+    answers = penstock.Batch(0, engine.queries, {1: found}).answers
+    assert list(answers) == ["reads", "any"] and answers["any"] is found
+    assert answers["reads"].num_rows == 0 and answers["reads"].column_names == ["s", "v", "start", "end"]

@@ -108,11 +108,14 @@ def test_every_element_is_either_answered_or_reported_late(tmp_path):
     minutes = sorted(range(60), key=lambda minute: minute + random.choice((0, 0, 0, 25)))
     stream = tmp_path / "s.nq"
     stream.write_text("".join(line(minute) + line(minute, '"also"') for minute in minutes))
-    engine = penstock.Engine(lateness="2m", shards=3, batch_bytes=1500).add_stream(stream).add_query(QUERY)
-    answered, late = [], []
+    engine = penstock.Engine(lateness="2m", shards=3, batch_bytes=1500).add_stream(stream)
+    engine.add_query(QUERY, name="reads").add_query(QUERY.replace("reads", "writes"), name="writes")
+    answered, late, schemas = [], [], set()
 
     def take(batch):
-        answered.extend(str(row["s"]) for table in batch.answers.values() for row in table.to_pylist())
+        assert list(batch.answers) == ["reads", "writes"] and not batch.answers["writes"].num_rows
+        answered.extend(str(row["s"]) for row in batch.answers["reads"].to_pylist())
+        schemas.update(table.schema for table in batch.answers.values())
         late.extend(batch.late)
 
     statistics = engine.run(on_batch=take)
@@ -121,3 +124,4 @@ def test_every_element_is_either_answered_or_reported_late(tmp_path):
     assert all(len(record["triples"]) == 2 for record in late)
     assert sorted(answered + 2 * reported) == sorted(2 * [f"<urn:s{minute}>" for minute in range(60)])
     assert statistics.late == len(late)
+    assert len(schemas) == 1  # a table without rows is like one with some

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 import pyarrow as pa
 import pyoxigraph as ox
+import pytest
 import rdflib
 
 from penstock.languages import parse
@@ -27,6 +28,13 @@ def test_solutions_have_terms_and_an_interval():
     assert first.rdflib() == {"s": rdflib.URIRef("urn:a"), "v": rdflib.Literal(1)}
     assert "v" not in second and (second.start, second.end) == (None, None)
     assert len(others) == 2 and len(ANSWERS) == 4
+
+
+def test_a_variable_that_is_not_bound_is_named():
+    _, second, *_ = ANSWERS
+    with pytest.raises(KeyError, match=r"\?v is not bound in this solution; bound are: s"):
+        second["?v"]
+    assert second.get("v") is None and 5 not in second
 
 
 def test_tables():

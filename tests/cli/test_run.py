@@ -61,7 +61,7 @@ class RecordingEngine:
             on_batch(
                 SimpleNamespace(
                     id=number,
-                    answers={0: FOUND},
+                    tables={0: FOUND},
                     rejected=self.rejected,
                     late=self.late,
                     statistics=statistics,

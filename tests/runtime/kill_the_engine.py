@@ -51,7 +51,7 @@ def run(directory: Path, name: str) -> None:
 
     def take(batch: Batch) -> None:
         sides.write(batch.id, batch.rejected, batch.late)
-        sink.write(batch.id, batch.answers)
+        sink.write(batch.id, batch.tables)
 
     engine.run(on_batch=take)
     sink.close()

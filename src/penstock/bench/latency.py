@@ -44,7 +44,7 @@ def latency() -> Iterator[Figure]:
         def take(batch) -> None:
             now = time.time()
             batches.append(now)
-            for table in batch.answers.values():
+            for table in batch.tables.values():
                 written = table["end"].to_numpy() / 1e6
                 ages.append(now - written[written > begun + WARM_UP])
             if now > begun + seconds:

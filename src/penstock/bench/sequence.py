@@ -132,7 +132,7 @@ def run_on_spark(paths: list[Path], texts: list[str]) -> int:
 
     def take(batch) -> None:
         nonlocal found
-        found += sum(table.num_rows for table in batch.answers.values())
+        found += sum(table.num_rows for table in batch.tables.values())
 
     engine.run(on_batch=take)
     return found

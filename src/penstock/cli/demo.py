@@ -71,7 +71,7 @@ def play(scenario, stream: str, console: Console) -> None:
 
     def take(batch) -> None:
         progress.aside()
-        for number, table in sorted(batch.answers.items()):
+        for number, table in sorted(batch.tables.items()):
             found[number] += table.num_rows
             if shapes[number].makes_triples and number in explained:
                 # What rules derive feeds other queries; to see it once is enough.

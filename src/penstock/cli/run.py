@@ -216,8 +216,8 @@ def run(
         with storing("what was rejected or late"):
             sides.write(batch.id, batch.rejected, batch.late)
         with storing(out if beside else "the answers"):
-            sink.write(batch.id, batch.answers)
-        found += sum(table.num_rows for table in batch.answers.values())
+            sink.write(batch.id, batch.tables)
+        found += sum(table.num_rows for table in batch.tables.values())
         progress.back()
         progress.update(batch.statistics, found)
 
