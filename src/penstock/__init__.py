@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.errors import InputError, PenstockError, QueryError, UsageError
+from penstock.errors import (
+    InputError,
+    PenstockError,
+    PenstockWarning,
+    QueryError,
+    StorageError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from penstock.api import Batch, Engine
@@ -12,8 +19,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Answers", "Batch", "Engine", "InputError", "PenstockError", "QueryError", "Solution",
-    "UsageError", "__version__",
+    "Answers", "Batch", "Engine", "InputError", "PenstockError", "PenstockWarning", "QueryError",
+    "Solution", "StorageError", "UsageError", "__version__",
 ]  # fmt: skip
 
 _LAZY = {"Engine": "api", "Batch": "api", "Answers": "results", "Solution": "results"}

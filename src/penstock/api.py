@@ -17,6 +17,7 @@ import queue
 import re
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
@@ -37,7 +38,7 @@ from penstock.arguments import (
     text_or_none,
 )
 from penstock.engine.program import Program
-from penstock.errors import UsageError
+from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
 from penstock.languages import parse
 from penstock.results import Answers, Solution, concat, no_answers
@@ -116,6 +117,7 @@ class Engine:
         self.graphs: list[StaticGraph] = []
         self.queries: list[ParsedQuery] = []
         self._scratch: tempfile.TemporaryDirectory | None = None
+        self._told: set[tuple[str | None, Finding]] = set()
 
     # --- what runs ---
 
@@ -222,6 +224,9 @@ class Engine:
         if not callable(on_batch):
             raise UsageError(f"on_batch is a function that takes a batch, and {shown(on_batch)} is none")
         program = self.ready()
+        for query, finding in self.untold():
+            text, origin = (query.text, query.origin) if query is not None else (None, None)
+            warnings.warn(finding.located(text, origin), PenstockWarning, stacklevel=2)
         latest = RunStatistics()
 
         def progressed(statistics: RunStatistics) -> None:
@@ -307,6 +312,17 @@ class Engine:
     def check(self) -> list:
         """The findings about the registered queries, without running them."""
         return [finding for _, finding in pipeline.check(self.queries, self.streams, self.graphs)]
+
+    def untold(self) -> list[tuple[ParsedQuery | None, Finding]]:
+        """The findings that nobody was told yet, with the query that each is about; now they are."""
+        catalog = pipeline.catalog_of(self.streams, self.graphs)
+        found = []
+        for query, finding in pipeline.findings(self.queries, catalog):
+            key = (query.text if query is not None else None, finding)
+            if key not in self._told:
+                self._told.add(key)
+                found.append((query, finding))
+        return found
 
     def explain(self, query: int | str = 0, stage: str = "plan") -> str:
         """What a stage (algebra, plan or spark) makes of a query."""

@@ -140,6 +140,10 @@ def storing(what: str | os.PathLike[str]) -> Iterator[None]:
         raise storage_error(problem, what) from problem
 
 
+class PenstockWarning(UserWarning):
+    """A finding about a query, as Python's warnings tell it when a run begins."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """Something that runs, but probably not as its author meant it (`penstock check`)."""
@@ -148,3 +152,9 @@ class Finding:
     message: str
     hint: str | None = None
     span: Span | None = None
+
+    def located(self, text: str | None, origin: str | None) -> str:
+        """The finding as a person reads it, with its place in the query."""
+        return PenstockError(
+            f"{self.message} ({self.code})", hint=self.hint, span=self.span, text=text, origin=origin
+        ).render()

@@ -68,10 +68,17 @@ def check(
     assumed = assumed_catalog(query.query for query in queries)
     catalog = catalog_of(streams, graphs) if streams else assumed
     make_plan(queries, catalog, names_of(queries))
+    yield from findings(queries, catalog, registered=bool(streams))
+
+
+def findings(
+    queries: Sequence[ParsedQuery], catalog: Catalog, *, registered: bool = True
+) -> Iterable[tuple[ParsedQuery | None, Finding]]:
+    """What looks wrong about queries that can be planned, and (`registered`) about the sources."""
     for query in queries:
         for finding in query_findings(query, catalog):
             yield query, finding
-    if streams:
+    if registered:
         for finding in run_findings(queries, catalog):
             yield None, finding
 

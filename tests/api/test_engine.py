@@ -203,3 +203,21 @@ def test_the_answers_of_a_batch_are_by_name_also_where_there_are_none():
     answers = penstock.Batch(0, engine.queries, {1: found}).answers
     assert list(answers) == ["reads", "any"] and answers["any"] is found
     assert answers["reads"].num_rows == 0 and answers["reads"].column_names == ["s", "v", "start", "end"]
+
+
+def test_what_check_knows_is_told_once_when_a_run_begins(tmp_path, monkeypatch):
+    (tmp_path / "a.nq").touch()
+    monkeypatch.setattr(penstock.api, "run", lambda *_, **__: None)
+    engine = penstock.Engine(shards=1).add_stream(tmp_path / "a.nq", iri="http://example.org/prices")
+    engine.add_query("SELECT * WHERE { GRAPH <http://example.org/price> { ?s ?p ?o } }")
+    with pytest.warns(penstock.PenstockWarning) as told:
+        engine.run(on_batch=print)
+    texts = [str(each.message) for each in told]
+    assert any("did you mean <http://example.org/prices>?" in text for text in texts)
+    assert any("(unread-stream)" in text for text in texts)
+    engine.add_query(
+        "SELECT * FROM <http://example.org/prices> WHERE { ?s <urn:p> ?a } SEQ { ?s <urn:p> ?b }"
+    )
+    with pytest.warns(penstock.PenstockWarning, match="unbounded-state") as more:
+        engine.run(on_batch=print)
+    assert len(more) == 1

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from penstock import cli
-from penstock.errors import InputError
+from penstock.errors import Finding, InputError, Span
 from penstock.languages import parse
 from penstock.runtime.contract import RunStatistics
 from penstock.sinks import journal
@@ -35,6 +35,7 @@ class RecordingEngine:
     refusal: BaseException | None = None
     interrupted = False
     batches = 2
+    findings: list[tuple] = []
 
     def __init__(self, **options) -> None:
         RecordingEngine.made = self
@@ -49,6 +50,9 @@ class RecordingEngine:
 
     def add_query(self, path):
         self.queries.append(parse(path.read_text(), origin=str(path)))
+
+    def untold(self):
+        return self.findings
 
     def ready(self):
         if self.refusal:
@@ -153,6 +157,22 @@ def test_ctrl_c_is_how_following_ends(monkeypatch, capfd, options, code):
     assert cli.call(f"run q.rq --stream s.nq --format csv {options}".split()) == code
     out, err = capfd.readouterr()
     assert len(out.splitlines()) == 3 and err.endswith(" to read and answer; stopped by Ctrl-C\n")
+
+
+def test_what_check_knows_is_said_before_the_run(monkeypatch, capfd):
+    finding = Finding("unbounded-state", "SEQ remembers for ever", "bound it", Span(1, 8))
+    parsed = parse(QUERY, origin="q.rq")
+    monkeypatch.setattr(RecordingEngine, "findings", [(parsed, finding), (None, finding)])
+    monkeypatch.setattr(RecordingEngine, "problem", InputError("the start failed"))
+    assert cli.call("run q.rq --stream s.nq --format csv --quiet".split()) == 1
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0] == "warning: q.rq:1:8: SEQ remembers for ever (unbounded-state)"
+    assert lines[3:] == [
+        "  hint: bound it",
+        "warning: query:1:8: SEQ remembers for ever (unbounded-state)",
+        "  hint: bound it",
+        "error: the start failed",
+    ]
 
 
 def test_quiet_is_quiet(capfdbinary):

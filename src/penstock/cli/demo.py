@@ -55,6 +55,7 @@ def play(scenario, stream: str, console: Console) -> None:
     for path, _ in scenario.queries:
         engine.add_query(path)
     engine.add_stream(stream)
+    engine.untold()  # what they remember is as the paper has it
     found = dict.fromkeys(range(len(scenario.queries)), 0)
     explained: set[int] = set()
 

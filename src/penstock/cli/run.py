@@ -25,7 +25,7 @@ from penstock.cli.options import (
     read_duration,
     read_named,
 )
-from penstock.cli.showing import Progress, Unused, show_note, show_nothing_to_read, show_summary
+from penstock.cli.showing import Progress, Unused, show_finding, show_note, show_nothing_to_read, show_summary
 from penstock.errors import StorageError, UsageError, storing
 
 LATE_HINT = (
@@ -204,6 +204,8 @@ def run(
     with restartable(checkpoint), storing(out):
         sides = SideOutputs(rejected, late, checkpoint, existing)
         sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing)
+    for query, finding in engine.untold():
+        show_finding(finding, *((query.text, query.origin) if query is not None else (None, None)))
     if not quiet:
         show_nothing_to_read(engine.streams, follow)
     progress = Progress(quiet)

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.status import Status
 from rich.text import Text
 
-from penstock.errors import Finding, PenstockError
+from penstock.errors import Finding
 from penstock.sources.segments import files_below
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_instant
@@ -45,11 +45,7 @@ def show_note(text: str) -> None:
 
 def show_finding(finding: Finding, text: str | None, origin: str | None) -> None:
     """A warning of `penstock check`, with its place in the query."""
-    located = PenstockError(
-        f"{finding.message} ({finding.code})",
-        hint=finding.hint, span=finding.span, text=text, origin=origin,
-    )  # fmt: skip
-    first, _, rest = located.render().partition("\n")
+    first, _, rest = finding.located(text, origin).partition("\n")
     console = error_console()
     console.print(f"[bold yellow]warning:[/] {escape(first)}")
     if rest:
