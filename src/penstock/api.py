@@ -37,6 +37,7 @@ from penstock.arguments import (
     shown,
     text_or_none,
 )
+from penstock.decode.limits import LIMITS
 from penstock.engine.program import Program
 from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
@@ -129,16 +130,24 @@ class Engine:
         format: str | None = None,
         start_predicate: str | None = None,
         end_predicate: str | None = None,
+        base: str | None = None,
+        max_line: int = LIMITS.line,
+        max_document: int = LIMITS.document,
     ) -> Engine:
         """Registers a stream: a file, a directory, several of them, `-` for standard input, or
         an iterable of elements (triples, instant) or (triples, start, end).
 
         Triples may be pyoxigraph's or rdflib's, or an rdflib graph; instants are datetimes with
         a time zone or ISO 8601 texts.
+
+        Relative IRIs (TriG, JSON-LD) are resolved against `base`; without it, elements that have
+        one are rejected. So are lines and cells of more than `max_line` bytes, and what can only be
+        read whole (TriG, a JSON document over several lines) of more than `max_document`.
         """
         iri = iri_or_none(iri, "the iri of a stream")
         start_predicate = iri_or_none(start_predicate, "start_predicate")
         end_predicate = iri_or_none(end_predicate, "end_predicate")
+        base = iri_or_none(base, "base")
         format = text_or_none(format, "format")
         if isinstance(source, (str, os.PathLike)):
             paths: tuple[str, ...] = (_place(source),)
@@ -148,7 +157,18 @@ class Engine:
                 paths = tuple(map(_place, items))
             else:
                 paths = (str(self._spooled(items)),)
-        self.streams.append(StreamSpec(iri, paths, format, start_predicate, end_predicate))
+        self.streams.append(
+            StreamSpec(
+                iri,
+                paths,
+                format,
+                start_predicate,
+                end_predicate,
+                base=base,
+                max_line=max_line,
+                max_document=max_document,
+            )
+        )
         return self
 
     def _spooled(self, elements: Iterable) -> Path:
@@ -158,11 +178,15 @@ class Engine:
         write_elements(path, elements)
         return path
 
-    def add_graph(self, source: Any, *, iri: str | None = None) -> Engine:
-        """Registers static knowledge: a file, or an iterable of triples (an rdflib graph, …)."""
+    def add_graph(self, source: Any, *, iri: str | None = None, base: str | None = None) -> Engine:
+        """Registers static knowledge: a file, or an iterable of triples (an rdflib graph, …).
+
+        Relative IRIs in a file are resolved against `base`, by default the file's own address.
+        """
         iri = iri_or_none(iri, "the iri of a graph")
+        base = iri_or_none(base, "base")
         if isinstance(source, (str, os.PathLike)):
-            self.graphs += read_graphs(os.fspath(source), iri)
+            self.graphs += read_graphs(os.fspath(source), iri, base)
         else:
             self.graphs.append(graph_of(map(triple_of, _listed(source, _A_GRAPH)), iri))
         return self

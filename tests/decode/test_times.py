@@ -230,7 +230,7 @@ def test_instants_are_read_as_another_parser_reads_them(text):
         instant = parse_instant(text)
     except InputError:
         instant = None
-    assert instant == by_oxigraph(text)
+    assert instant == by_oxigraph(text.strip(" \t"))  # which takes no white space around a value
     data = np.frombuffer(text.encode(), np.uint8)
     plain, at, _ = read_instant(data.ctypes.data, 0, len(data))
     if plain != NEVER and at == len(data):

@@ -139,6 +139,30 @@ def run(
         str | None,
         typer.Option(metavar="IRI", help="States an element's end, beside --start-predicate."),
     ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IRI",
+            help="What relative IRIs in streams and graphs are resolved against. Without it, elements"
+            " that have one are rejected; in a graph the file's own address is the base.",
+        ),
+    ] = None,
+    max_line: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE",
+            help="The longest line of N-Quads or JSON lines, and the largest cell of a table, as in"
+            " 512k or 8M; longer ones are rejected.",
+        ),
+    ] = "8M",
+    max_document: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE",
+            help="The most that is read in one piece: a TriG file, a JSON document over several lines,"
+            " the lines of an element whose time is stated.",
+        ),
+    ] = "256M",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -162,6 +186,7 @@ def run(
         penstock run fall.rq --stream prices/ --follow --checkpoint state/
     """
     from penstock.api import Engine
+    from penstock.decode.limits import parse_size
     from penstock.sinks import Existing, SideOutputs, is_standard_output, open_sink
 
     existing_queries(queries)
@@ -187,11 +212,14 @@ def run(
             format=stream_format,
             start_predicate=start_predicate,
             end_predicate=end_predicate,
+            base=base,
+            max_line=parse_size(max_line),
+            max_document=parse_size(max_document),
         )
     for text in graph:
         named = read_named(text, "--graph")
         inputs.append(named.source)
-        engine.add_graph(named.source, iri=named.iri)
+        engine.add_graph(named.source, iri=named.iri, base=base)
     for path in queries:
         engine.add_query(path)
     engine.ready()  # what cannot run is refused before an output is touched

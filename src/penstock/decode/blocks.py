@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.decode.nquads import AT, ENDED, LOOSE, STARTED, STATED
+from penstock.errors import shortened
 from penstock.jit import njit
 from penstock.timeline import NEVER
 
@@ -129,6 +130,7 @@ def fault_reason(fault: int, name: str) -> str:
             "a triple in the default graph belongs to no element; "
             "put it into a named graph, or state a time with one of the time predicates"
         )
+    name = shortened(name)
     return {
         NO_TIME: f"the element {name} has no time; the lines of an element and its time "
         "statement must stand together, or its name must end in #t=<instant>",

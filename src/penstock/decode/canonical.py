@@ -15,7 +15,7 @@ from pyoxigraph import DefaultGraph, Quad
 from penstock.columns.interning import LONGEST
 from penstock.decode.lexical import tells_plain_time
 from penstock.decode.times import TimePredicates, compact_times, is_compact
-from penstock.errors import InputError
+from penstock.errors import InputError, shortened
 from penstock.terms import BlankNode, Literal, NamedNode, Triple
 from penstock.timeline import format_instant, parse_instant
 
@@ -62,18 +62,20 @@ def canonical_line(quad: Quad, label: SaltedLabels | NumberedLabels, times: Time
     subject, predicate, object_, graph = quad
     if isinstance(subject, Triple) or isinstance(object_, Triple):
         raise Unusable("triple terms (RDF 1.2) are not supported")
-    if isinstance(object_, Literal) and len(object_.value) > LONGEST // 16:
-        raise Unusable(f"a literal of {len(object_.value):,} characters is too long")
     name = label(subject) if isinstance(subject, BlankNode) else str(subject)
-    if isinstance(graph, DefaultGraph):
-        if predicate in times and isinstance(object_, Literal):
-            object_ = _plain_time(subject, predicate, object_, times)
-        value = label(object_) if isinstance(object_, BlankNode) else str(object_)
-        return f"{name} {predicate} {value} .\n".encode()
+    in_default = isinstance(graph, DefaultGraph)
+    if in_default and predicate in times and isinstance(object_, Literal):
+        object_ = _plain_time(subject, predicate, object_, times)
     value = label(object_) if isinstance(object_, BlankNode) else str(object_)
-    if isinstance(graph, BlankNode):
-        return f"{name} {predicate} {value} {label(graph)} .\n".encode()
-    return f"{name} {predicate} {value} <{_plain_name(graph.value)}> .\n".encode()
+    if in_default:
+        line = f"{name} {predicate} {value} .\n".encode()
+    elif isinstance(graph, BlankNode):
+        line = f"{name} {predicate} {value} {label(graph)} .\n".encode()
+    else:
+        line = f"{name} {predicate} {value} <{_plain_name(graph.value)}> .\n".encode()
+    if len(line) > LONGEST:
+        raise Unusable(f"a triple of {len(line):,} bytes is too long")
+    return line
 
 
 def _plain_name(name: str) -> str:
@@ -108,6 +110,7 @@ def _plain_time(
         expected = {times.at: end, times.started: start, times.ended: end}[predicate]
         if instant != expected or (predicate == times.at and start != end):
             raise Unusable(
-                f"{subject} tells another time in its name than {predicate} states ({value.value})"
+                f"<{shortened(subject.value)}> tells another time in its name than {predicate} states"
+                f" ({shortened(value.value)})"
             )
     return plain

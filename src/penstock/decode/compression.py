@@ -10,6 +10,8 @@ import zstandard
 from penstock.decode.formats import Compression
 
 _CHUNK = 256 * 1024
+_BURST = 16 * 1024 * 1024  # decompressed bytes at a time, about
+_ZSTD_STEP = 1024  # compressed bytes at a time: each four may stand for 128 KiB
 
 
 class PlainReader:
@@ -37,24 +39,23 @@ class PlainReader:
             self._left -= size
         return size
 
-    def read(self, size: int) -> bytes:
-        if self._left is None:
-            return self._file.read(size)
-        data = self._file.read(min(size, self._left))
-        self._left -= len(data)
-        return data
-
 
 class CompressedReader:
-    """A gzip or zstd stream; `damage` tells after the last piece what broke it, if anything did."""
+    """A gzip or zstd stream; `damage` tells after the last piece what broke it, if anything did.
+
+    However much a few bytes unpack to, only some megabytes of it are held at a time.
+    """
+
+    left = None
 
     def __init__(self, file: BinaryIO, compression: Compression) -> None:
         self._file = file
         self._compression = compression
         self._stream = None  # the decompressor inside a member or frame
-        self._rest = b""  # compressed bytes that are not used yet
-        self._pieces: list[bytes] = []
+        self._rest = memoryview(b"")  # compressed bytes that are not used yet
+        self._data = memoryview(b"")  # decompressed bytes that are not given yet
         self._ended = False
+        self._full = False  # there may be more to come from bytes that were used already
         self._any = False
         self.damage: str | None = None
 
@@ -65,37 +66,63 @@ class CompressedReader:
 
     def _advance(self) -> bytes:
         """The next decompressed bytes; sets `_ended` at the end."""
-        chunk, self._rest = self._rest or self._file.read(_CHUNK), b""
+        chunk, self._rest = self._rest, memoryview(b"")
+        if not chunk and not self._full:
+            chunk = memoryview(self._file.read(_CHUNK))
         name = self._compression.value
-        if not chunk:
+        if not chunk and not self._full:
             self._ended = True
             if self._stream is not None:
                 self.damage = f"the {name} stream is cut off"
             return b""
         if self._stream is None:
-            if self._any and not chunk.strip(b"\0"):
+            if self._any and not bytes(chunk).strip(b"\0"):
                 return b""  # zeros after the last member are padding
             self._stream = self._open()
         try:
-            data = self._stream.decompress(chunk)
+            if self._compression is Compression.GZIP:
+                data, after = self._stream.decompress(chunk, _BURST), b""
+                self._full = len(data) == _BURST and not self._stream.eof
+                self._rest = memoryview(self._stream.unconsumed_tail)
+            else:
+                data, after = self._stream.decompress(chunk[:_ZSTD_STEP]), chunk[_ZSTD_STEP:]
+                self._rest = memoryview(after)
         except (zlib.error, zstandard.ZstdError):
             self._ended = True
             self.damage = f"the {name} stream is damaged" if self._any else f"this is no {name} file"
             return b""
         self._any = True
         if self._stream.eof:
-            self._rest = self._stream.unused_data
+            self._rest = memoryview(self._stream.unused_data + bytes(after))
             self._stream = None
         return data
 
-    def read(self, size: int) -> bytes:
-        """About `size` bytes, or more; nothing at the end."""
-        pieces, total = [], 0
-        while total < size and not self._ended:
-            data = self._advance()
-            pieces.append(data)
-            total += len(data)
-        return b"".join(pieces)
+    def read_into(self, room: memoryview) -> int:
+        """Fills the room as far as the stream goes; how many bytes that were."""
+        size = 0
+        while size < len(room):
+            while not self._data and not self._ended:
+                self._data = memoryview(self._advance())
+            if not self._data:
+                break
+            some = self._data[: len(room) - size]
+            room[size : size + len(some)] = some
+            self._data = self._data[len(some) :]
+            size += len(some)
+        return size
+
+
+def read_whole(reader: PlainReader | CompressedReader, limit: int | None = None) -> bytearray | None:
+    """All that a reader gives, or None if that is more than the limit."""
+    data, size = bytearray(_CHUNK), 0
+    while more := reader.read_into(memoryview(data)[size:]):
+        size += more
+        if limit is not None and size > limit:
+            return None
+        if size == len(data):
+            data += bytes(min(len(data), _BURST))
+    del data[size:]
+    return data
 
 
 def open_reader(

@@ -12,11 +12,13 @@ from typing import BinaryIO
 import numpy as np
 
 from penstock.columns.terms import TermTable
-from penstock.decode.compression import CompressedReader, PlainReader, open_reader
+from penstock.decode.compression import CompressedReader, PlainReader, open_reader, read_whole
 from penstock.decode.documents import JsonLdDecoder, TrigDecoder
 from penstock.decode.formats import Compression, Format, format_named, format_of
+from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.lines import LineDecoder, last_newline, strict_error
 from penstock.decode.occurrences import Occurrences, Reject
+from penstock.decode.pieces import LinePieces
 from penstock.decode.splitting import align, aligned_range, lines_before, name_before
 from penstock.decode.tables import CsvDecoder, ParquetDecoder, TableDecoder
 from penstock.decode.times import TimePredicates
@@ -45,14 +47,23 @@ class Decoder:
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
+        base: str | None = None,
+        limits: Limits = LIMITS,
     ) -> None:
+        self.limits = limits
         self.format = format_named(format) if isinstance(format, str) else format
         self.times = times or TimePredicates()
         self.source = source
         self.strict = strict
         self.line = 1  # where the next piece begins
         self._decoder = _DECODERS[self.format](
-            source, self.times, strict=strict, keep_predicates=keep_predicates, named=named
+            source,
+            self.times,
+            strict=strict,
+            keep_predicates=keep_predicates,
+            named=named,
+            base=base,
+            limits=limits,
         )
 
     def decode(
@@ -68,6 +79,10 @@ class Decoder:
         found, taken, lines = self._decoder.decode(data, first_line=first_line, final=final)
         self.line = first_line + lines
         return found, taken
+
+    def rejected(self, line: int, reason: str, text: str = "") -> Occurrences:
+        """A piece of input that is not even decoded."""
+        return Occurrences(rejects=[Reject(self.source, line, reason, text)])
 
     def follows(self, name: bytes | None) -> None:
         """Tells a decoder of N-Quads the graph name that stands before the next piece."""
@@ -91,44 +106,44 @@ def decode_pieces(
     if decoder.format is Format.CSV:
         yield from decoder.pieces(_Readable(reader))
     elif decoder.format in (Format.PARQUET, Format.TRIG):  # only as a whole
-        data = b"".join(iter(lambda: reader.read(piece_bytes), b""))
+        data = read_whole(reader, decoder.limits.document)
+        if data is None:
+            yield decoder.rejected(1, decoder.limits.document_reason())
+            return
         if data:
             yield decoder.decode(data)[0]
-    elif isinstance(reader, PlainReader):
-        yield from _decode_plain(decoder, reader, piece_bytes)
     else:
-        rest = b""
-        while data := reader.read(piece_bytes):
-            data = rest + data
-            found, taken = decoder.decode(data, final=False)
-            rest = data[taken:]
-            yield found
-        if reader.damage:
-            rest = rest[: last_newline(rest)]  # the line in which the stream breaks off
-        if rest:
-            yield decoder.decode(rest)[0]
+        yield from _decode_lines(decoder, reader, piece_bytes)
     if reader.damage:
         lines = decoder.line - 1
         where = f" after {lines} lines" if lines else ""
-        yield Occurrences(rejects=[Reject(decoder.source, decoder.line, reader.damage + where, "")])
+        yield decoder.rejected(decoder.line, reader.damage + where)
 
 
-def _decode_plain(decoder: Decoder, reader: PlainReader, piece_bytes: int) -> Iterator[Occurrences]:
-    """Decodes in one buffer that is used again for every piece: fresh memory costs time."""
+def _decode_lines(
+    decoder: Decoder, reader: PlainReader | CompressedReader, piece_bytes: int
+) -> Iterator[Occurrences]:
     if reader.left is not None:
-        piece_bytes = max(1, min(piece_bytes, reader.left))
-    buffer = memoryview(bytearray(piece_bytes))
-    kept = 0
-    while size := reader.read_into(buffer[kept:]):
-        found, taken = decoder.decode(buffer[: kept + size], final=reader.left == 0)
-        rest = bytes(buffer[taken : kept + size])
-        if 2 * len(rest) > len(buffer):  # an element larger than the buffer
-            buffer = memoryview(bytearray(2 * len(buffer)))
-        kept = len(rest)
-        buffer[:kept] = rest
+        piece_bytes = min(piece_bytes, reader.left)
+    pieces = LinePieces(reader, decoder.limits, piece_bytes)
+    for piece in pieces:
+        for lines, text in pieces.long_lines:
+            yield decoder.rejected(decoder.line + lines, decoder.limits.line_reason(), text)
+        found, taken = decoder.decode(piece, final=reader.left == 0)
         yield found
-    if kept:
-        yield decoder.decode(buffer[:kept])[0]
+        if len(piece) - taken > decoder.limits.document:
+            if decoder.format is Format.JSONLD:  # one document over many lines
+                yield decoder.rejected(decoder.line, decoder.limits.document_reason())
+                return
+            # A block of lines about one element: what has no time up to here is rejected.
+            found, more = decoder.decode(piece[taken : last_newline(piece)])
+            yield found
+            taken += more
+        pieces.keep(taken)
+    if reader.damage:
+        pieces.drop_broken()
+    if pieces.rest:
+        yield decoder.decode(pieces.rest)[0]
 
 
 def decode_file(
@@ -143,6 +158,8 @@ def decode_file(
     begin: int = 0,
     end: int | None = None,
     within: tuple[int, int] | None = None,
+    base: str | None = None,
+    limits: Limits = LIMITS,
     piece_bytes: int = PIECE,
 ) -> Iterator[Occurrences]:
     """Decodes a file piece by piece.
@@ -151,10 +168,11 @@ def decode_file(
     begin…end, so that a file can be cut anywhere; `within` are the bytes that count at all.
     `source` names the file in rejects and in the names of blank nodes (its path if not given).
     `named` gives every triple with its element's name, whatever `keep_predicates` says.
+    Relative IRIs are resolved against `base`; without it, elements that have one are rejected.
     """
     name = os.fspath(path)
     format_, compression = format_of(name, format)
-    decoder = Decoder(format_, times, source or name, False, keep_predicates, named)
+    decoder = Decoder(format_, times, source or name, False, keep_predicates, named, base, limits)
     try:
         size = os.stat(path).st_size
         file = Path(path).open("rb")
@@ -167,9 +185,9 @@ def decode_file(
             length = None
             if compression is Compression.NONE and format_ in (Format.NQUADS, Format.JSONLD):
                 end = size if end is None else end
-                begin, end = aligned_range(path, begin, end, format_, times, within=within)
+                begin, end = aligned_range(path, begin, end, format_, times, within=within, limits=limits)
                 if format_ is Format.NQUADS and 0 < begin < end:
-                    decoder.follows(name_before(path, begin))
+                    decoder.follows(name_before(path, begin, limits))
                 file.seek(begin)
                 length = end - begin
             pieces = decode_pieces(decoder, open_reader(file, compression, length), piece_bytes)
@@ -191,20 +209,12 @@ class _Readable(io.RawIOBase):
 
     def __init__(self, reader: PlainReader | CompressedReader) -> None:
         self._reader = reader
-        self._rest = b""
 
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int = -1) -> bytes:
-        while size < 0 or len(self._rest) < size:
-            data = self._reader.read(PIECE if size < 0 else size - len(self._rest))
-            if not data:
-                break
-            self._rest += data
-        size = len(self._rest) if size < 0 else size
-        data, self._rest = self._rest[:size], self._rest[size:]
-        return data
+    def readinto(self, room) -> int:
+        return self._reader.read_into(memoryview(room))
 
 
 def warm_up() -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import io
+from array import array
 
 import numpy as np
-from pyoxigraph import RdfFormat, parse
+from pyoxigraph import DefaultGraph, Quad, RdfFormat, parse
 
 from penstock.decode.canonical import NumberedLabels, Unusable, canonical_line
+from penstock.decode.jsonld import is_json, may_be_one, refusal, vanished
+from penstock.decode.limits import EXPANSION, LEAST_EXPANSION, LIMITS, Limits
 from penstock.decode.lines import last_newline, line_at, shown, strict_error, syntax_reason
 from penstock.decode.nquads import keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, empty
-from penstock.decode.settle import Written, settle
+from penstock.decode.relative import MARK, UNRESOLVED, relative_reason
+from penstock.decode.settle import Settled, Written, settle
+from penstock.decode.splitting import STATEMENT
 from penstock.decode.times import TimePredicates
+from penstock.terms import BlankNode, NamedNode, Triple
 
 
 class DocumentDecoder:
@@ -26,51 +32,38 @@ class DocumentDecoder:
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
+        base: str | None = None,
+        limits: Limits = LIMITS,
     ) -> None:
         self.source = source
+        self.limits = limits
+        self.base = base or UNRESOLVED
         self.times = times
         self.strict = strict
         self.keep = keep_table(None if named else keep_predicates)
         self.named = named
         self.stated = times.ids()
 
-    def _write(
-        self,
-        document: bytes | memoryview,
-        format_: RdfFormat,
-        labels: NumberedLabels,
-        origin: int,
-        written: Written,
-    ) -> list[str]:
-        """Adds a document's quads to the written lines; what could not be used, and why.
-
-        A SyntaxError leaves the quads before it written.
-        """
-        unusable = []
-        for quad in parse(bytes(document), format_):
-            try:
-                written.add(canonical_line(quad, labels, self.times), origin)
-            except Unusable as problem:
-                unusable.append(str(problem))
-        return unusable
-
-    def _settle(self, written: Written, faults: list[tuple[int, str, str]]) -> Occurrences:
-        """The occurrences of the written lines, whose origins are line numbers here.
-
-        A fault is a line number, a reason and a text.
-        """
+    def _settle(self, written: Written) -> tuple[Settled, list[tuple[int, int, str]]]:
+        """The settled rows of the written lines, and origin, line and reason of their faults."""
         nothing = scan(b"", keep=self.keep, stated=self.stated)
         more = scan(
             b"".join(written.lines), keep=self.keep, stated=self.stated, trusted=True, named=self.named
         )
         settled = settle(nothing, more, written, group=True, named=self.named)
-        rejects = [Reject(self.source, line, reason, text) for line, reason, text in faults]
-        for line, reason in settled.faults(lambda origin: b""):
-            rejects.append(Reject(self.source, line, reason, ""))
+        return settled, settled.located_faults(lambda origin: b"")
+
+    def _occurrences(self, settled: Settled, rejects: list[Reject]) -> Occurrences:
         rejects.sort(key=lambda reject: reject.line)
         if self.strict and rejects:
             raise strict_error(rejects[0])
         return settled.occurrences(rejects)
+
+    def _line_of(self, quad: Quad, labels: NumberedLabels) -> bytes:
+        line = canonical_line(quad, labels, self.times)
+        if MARK in line and (reason := relative_reason(quad)):
+            raise Unusable(reason)
+        return line
 
 
 class TrigDecoder(DocumentDecoder):
@@ -81,64 +74,178 @@ class TrigDecoder(DocumentDecoder):
     ) -> tuple[Occurrences, int, int]:
         """The occurrences of a TriG document, and how many bytes and lines they took.
 
-        Quads do not tell their line, so a faulty element is reported at the first line.
+        An element with a quad that cannot be used is rejected. After a syntax error there is
+        no way to go on.
         """
         if not final:
             return empty(), 0, 0
-        written, faults = Written(), []
+        data = bytes(data)
+        written, numbers = Written(), array("q")  # which quad of the document each line is
+        bad: dict[bytes | None, tuple[int, str]] = {}
+        rejects = []
+        labels = NumberedLabels(self.source)
+        room = max(LEAST_EXPANSION, EXPANSION * len(data))
         try:
-            unusable = self._write(data, RdfFormat.TRIG, NumberedLabels(self.source), first_line, written)
-            faults += [(first_line, reason, "") for reason in unusable]
+            for number, quad in enumerate(parse(data, RdfFormat.TRIG, base_iri=self.base)):
+                try:
+                    line = self._line_of(quad, labels)
+                except Unusable as problem:
+                    bad.setdefault(self._element(quad, labels), (number, str(problem)))
+                    continue
+                room -= len(line)
+                if room < 0:
+                    bad[None] = (number, "prefixes make the document too long; the rest of it is lost")
+                    break
+                written.add(line, first_line)
+                numbers.append(number)
         except SyntaxError as problem:
-            line = first_line + (problem.lineno or 1) - 1
-            reason = syntax_reason(problem)
-            if problem.offset:
-                reason += f" (column {problem.offset})"
-            text = _nth_line(data, (problem.lineno or 1) - 1)
-            faults.append((line, f"{reason}; the rest of the TriG document is lost", shown(text)))
-        lines = bytes(data).count(b"\n")
-        return self._settle(written, faults), len(data), lines
+            rejects.append(self._broken(data, first_line, problem))
+        except MemoryError:  # the parser's way to say that a token does not fit into its buffer
+            number = numbers[-1] if numbers else 0
+            bad[None] = (number, "a term is longer than 16 MiB; the rest of the document is lost")
+        if bad:
+            kept = [i for i, line in enumerate(written.lines) if self._about(line) not in bad]
+            written = Written([written.lines[i] for i in kept], [first_line] * len(kept))
+            numbers = array("q", [numbers[i] for i in kept])
+        settled, found = self._settle(written)
+        faults = [*bad.values(), *((numbers[index], reason) for _, index, reason in found)]
+        places = self._lines_of({number for number, _ in faults}, data)
+        for number, reason in faults:
+            line = places.get(number, 1)
+            rejects.append(
+                Reject(self.source, first_line + line - 1, reason, shown(_nth_line(data, line - 1)))
+            )
+        return self._occurrences(settled, rejects), len(data), data.count(b"\n")
+
+    def _broken(self, data: bytes, first_line: int, problem: SyntaxError) -> Reject:
+        number = problem.lineno or 1
+        reason = syntax_reason(problem)
+        if problem.offset:
+            reason += f" (column {problem.offset})"
+        return self._reject(data, first_line, number, f"{reason}; the rest of the TriG document is lost")
+
+    def _reject(self, data: bytes, first_line: int, number: int, reason: str) -> Reject:
+        """The reject for a line, by its number in the document."""
+        return Reject(self.source, first_line + number - 1, reason, shown(_nth_line(data, number - 1)))
+
+    def _element(self, quad: Quad, labels: NumberedLabels) -> bytes | None:
+        """The name of the element that a quad belongs to, None if to none."""
+        name = quad.graph_name
+        if isinstance(name, DefaultGraph):
+            name = quad.subject
+            if quad.predicate not in self.times:
+                return None
+        if isinstance(name, Triple):
+            return None
+        return (labels(name) if isinstance(name, BlankNode) else str(name)).encode()
+
+    def _about(self, line: bytes) -> bytes:
+        """The name of the element that a canonical line belongs to; empty if to none."""
+        subject, predicate, graph = STATEMENT.match(line).groups()
+        if graph is None:
+            return subject if NamedNode(predicate[1:-1].decode()) in self.times else b""
+        return graph
+
+    def _lines_of(self, numbers: set[int], data: bytes) -> dict[int, int]:
+        """On which line of a document its quads with these numbers end.
+
+        Quads do not tell; so it is parsed again, and the parser gets line after line.
+        """
+        lines = _ByLines(data)
+        places: dict[int, int] = {}
+        last = max(numbers, default=-1)
+        try:
+            for number, _ in enumerate(parse(lines, RdfFormat.TRIG, base_iri=self.base)):
+                if number in numbers:
+                    places[number] = lines.number
+                if number >= last:
+                    break
+        except (SyntaxError, MemoryError):
+            pass  # which was reported
+        return places
 
 
 class JsonLdDecoder(DocumentDecoder):
-    """Decodes JSON-LD with one document per line, or a whole piece that is one document."""
+    """Decodes JSON-LD with one document per line, or a whole piece that is one document.
+
+    A document is used whole, or rejected once.
+    """
 
     def decode(
         self, data: bytes | memoryview, *, first_line: int = 1, final: bool = True
     ) -> tuple[Occurrences, int, int]:
         """The occurrences of a piece, and how many of its bytes and lines they took."""
-        limit = len(data) if final else last_newline(data)
-        if first_line == 1 and not _is_json(line_at(data, 0)) and final and _is_json(bytes(data)):
-            documents = [(1, bytes(data))]
+        if first_line == 1 and may_be_one(data):
+            if not final:
+                return empty(), 0, 0
+            one = is_json(bytes(data))
         else:
-            lines = bytes(memoryview(data)[:limit]).split(b"\n")
-            documents = list(enumerate(lines, first_line))
-        written, faults = Written(), []
+            one = False
+        limit = len(data) if final else last_newline(data)
+        text = bytes(memoryview(data)[:limit])
+        if one and len(text) > self.limits.document:
+            reason = self.limits.document_reason()
+            return Occurrences(rejects=[Reject(self.source, 1, reason, shown(text))]), limit, 0
+        documents = [(1, text)] if one else list(enumerate(text.split(b"\n"), first_line))
+        written, reasons = Written(), {}
+        texts = dict(documents)
         for line, document in documents:
-            if not document.strip():
-                continue
-            labels = NumberedLabels(self.source, document)
-            try:
-                unusable = self._write(document, RdfFormat.JSON_LD, labels, line, written)
-                faults += [(line, reason, shown(document)) for reason in unusable]
-            except SyntaxError as problem:
+            if document.strip() and (reason := self._write(document, line, written)):
                 written.drop(line)
-                reason = syntax_reason(problem)
-                if "LoadDocumentCallback" in reason:
-                    reason = "remote JSON-LD contexts are not loaded; write the context inline"
-                faults.append((line, reason, shown(document)))
-        lines = bytes(memoryview(data)[:limit]).count(b"\n")
-        return self._settle(written, faults), limit, lines
+                reasons[line] = reason
+        settled, found = self._settle(written)
+        for line, _, reason in found:
+            reasons.setdefault(line, reason)
+        rejects = [Reject(self.source, line, reason, shown(texts[line])) for line, reason in reasons.items()]
+        return self._occurrences(settled, rejects), limit, text.count(b"\n")
+
+    def _write(self, document: bytes, line: int, written: Written) -> str | None:
+        """Adds a document's quads to the written lines; or why it cannot be used."""
+        if reason := refusal(document):
+            return reason
+        labels = NumberedLabels(self.source, document)
+        before = len(written.lines)
+        try:
+            for quad in parse(document, RdfFormat.JSON_LD, base_iri=self.base):
+                written.add(self._line_of(quad, labels), line)
+        except Unusable as problem:
+            return str(problem)
+        except MemoryError:
+            return "a string is longer than 16 MiB"
+        except SyntaxError as problem:
+            reason = syntax_reason(problem)
+            if "LoadDocumentCallback" in reason:
+                reason = "remote JSON-LD contexts are not loaded; write the context into the document"
+            return reason
+        if reason := vanished(document, self.base):
+            return reason
+        if len(written.lines) == before:
+            return "the document states nothing: no key of it stands for an IRI, or it has no value"
+        return None
 
 
-def _is_json(text: bytes) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
+class _ByLines(io.RawIOBase):
+    """A document that is read line by line; `number` is the line that was read last."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = self._end = 0
+        self.number = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if self._at == self._end < len(self._data):
+            self._end = self._data.find(b"\n", self._at) + 1 or len(self._data)
+            self.number += 1
+        end = self._end if size < 0 else min(self._end, self._at + size)
+        some, self._at = self._data[self._at : end], end
+        return some
 
 
-def _nth_line(data: bytes | memoryview, n: int) -> bytes:
-    lines = bytes(data).split(b"\n", n + 1)
-    return lines[n] if n < len(lines) else b""
+def _nth_line(data: bytes, n: int) -> bytes:
+    at = 0
+    for _ in range(n):
+        at = data.find(b"\n", at) + 1
+    return line_at(data, at)

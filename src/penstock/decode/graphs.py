@@ -9,8 +9,9 @@ from pathlib import Path
 from pyoxigraph import Quad, RdfFormat, parse
 
 from penstock.decode.canonical import NumberedLabels
-from penstock.decode.compression import open_reader
+from penstock.decode.compression import open_reader, read_whole
 from penstock.decode.formats import split_suffixes
+from penstock.decode.jsonld import refusal, vanished
 from penstock.decode.lines import syntax_reason
 from penstock.errors import InputError, Span, UsageError
 from penstock.terms import BlankNode, Triple
@@ -27,7 +28,6 @@ FORMATS = {
     ".jsonld": RdfFormat.JSON_LD,
     ".json": RdfFormat.JSON_LD,
 }
-_CHUNK = 1 << 20
 
 
 def read_graph(path: str | os.PathLike, *, base: str | None = None) -> Iterator[Quad]:
@@ -48,14 +48,21 @@ def read_graph(path: str | os.PathLike, *, base: str | None = None) -> Iterator[
     try:
         with Path(path).open("rb") as file:
             reader = open_reader(file, compression)
-            data = b"".join(iter(lambda: reader.read(_CHUNK), b""))
+            data = bytes(read_whole(reader))
     except OSError as problem:
         raise UsageError(f"cannot read {name}: {problem.strerror}") from None
     if reader.damage:
         raise InputError(reader.damage, origin=name)
+    form, base = FORMATS[suffix], base or Path(path).absolute().as_uri()
+    if form is RdfFormat.JSON_LD and (reason := refusal(data)):
+        raise InputError(reason, origin=name)
     try:
-        for quad in parse(data, FORMATS[suffix], base_iri=base or Path(path).absolute().as_uri()):
+        for quad in parse(data, form, base_iri=base):
             yield _named(quad, labels)
+        if form is RdfFormat.JSON_LD and (reason := vanished(data, base)):
+            raise InputError(reason, origin=name)
+    except MemoryError:  # the parser's way to say that a term does not fit into its buffer
+        raise InputError("a term is longer than 16 MiB", origin=name) from None
     except SyntaxError as problem:
         span = None
         if problem.lineno:

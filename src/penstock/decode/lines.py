@@ -9,6 +9,7 @@ import numpy as np
 from pyoxigraph import Quad, RdfFormat, parse
 
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
+from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.nquads import ODD, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject
 from penstock.decode.runs import first_name, last_name, runs_with_odd
@@ -33,7 +34,7 @@ def syntax_reason(problem: SyntaxError) -> str:
     """What pyoxigraph found wrong, without the place (which the reject tells itself)."""
     message = str(problem.msg)
     place, colon, reason = message.partition(": ")
-    return reason if colon and place.startswith("Parser error at") else message
+    return reason if colon and place.startswith("Parser error ") else message
 
 
 def strict_error(reject: Reject) -> InputError:
@@ -79,8 +80,11 @@ class LineDecoder:
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
+        base: str | None = None,  # N-Quads has no relative IRIs
+        limits: Limits = LIMITS,
     ) -> None:
         self.source = source
+        self.limits = limits
         self.times = times
         self.strict = strict
         self.keep = keep_table(None if named else keep_predicates)
@@ -181,7 +185,7 @@ def _parse_lines(lines: list[bytes]) -> Iterator[list[Quad] | SyntaxError]:
         # Starting a parser costs more than a line does; so all together, if all goes well.
         try:
             quads = list(parse(b"".join(lines), RdfFormat.N_QUADS))
-        except SyntaxError:
+        except (SyntaxError, MemoryError):
             quads = []
         if len(quads) == len(lines):  # a line has one quad at most, so each has one
             yield from ([quad] for quad in quads)
@@ -192,3 +196,5 @@ def _parse_lines(lines: list[bytes]) -> Iterator[list[Quad] | SyntaxError]:
             yield list(parse(line, RdfFormat.N_QUADS))
         except SyntaxError as problem:
             yield problem
+        except MemoryError:  # the parser's way to say that a line does not fit into its buffer
+            yield SyntaxError("only lines in canonical N-Quads can be longer than 16 MiB")

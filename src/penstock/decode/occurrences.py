@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.columns.terms import TermChunk, TermTable
+from penstock.errors import shortened
+
+_LONGEST_REASON = 400  # characters
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,10 @@ class Reject:
     line: int
     reason: str
     text: str
+
+    def __post_init__(self) -> None:
+        # Whatever was to be said about it: a reject may be written to a terminal.
+        object.__setattr__(self, "reason", shortened(self.reason, _LONGEST_REASON))
 
 
 def _none() -> np.ndarray:

@@ -53,6 +53,10 @@ class Settled:
 
     def faults(self, line_at: Callable[[int], bytes]) -> list[tuple[int, str]]:
         """The origin of each faulty element and what is wrong with it."""
+        return [(origin, reason) for origin, _, reason in self.located_faults(line_at)]
+
+    def located_faults(self, line_at: Callable[[int], bytes]) -> list[tuple[int, int, str]]:
+        """Origin, index of the written line (-1: none) and reason of each fault."""
         out = []
         for fault, kind, origin, index in self._bad:
             line = self._written.lines[index] if index >= 0 else line_at(origin)
@@ -60,7 +64,7 @@ class Settled:
                 name = line.rstrip()[:-2].rsplit(b" ", 1)[-1]
             else:
                 name = line.split(b" ", 1)[0]
-            out.append((origin, fault_reason(fault, name.decode(errors="replace"))))
+            out.append((origin, index, fault_reason(fault, name.decode(errors="replace"))))
         return out
 
     def occurrences(self, rejects: list[Reject]) -> Occurrences:

@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from penstock.decode.formats import Compression, Format, format_of
+from penstock.decode.jsonld import is_json
+from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.times import TimePredicates
 
+# No part is tried twice (`*+`, bounds): on hostile lines going back would take hours, or gigabytes.
 STATEMENT = re.compile(
-    rb"\s*(<[^>]*>|_:\S+)\s*(<[^>]*>)"
-    rb'\s*(?:<[^>]*>|_:\S+|"(?:[^"\\]|\\.)*"(?:@\S+|\^\^<[^>]*>)?)'
-    rb"\s*(<[^>]*>|_:[^\s.]+)?\s*\."
+    rb"\s*+(<[^>]*+>|_:[^\s<]{1,512})\s*+(<[^>]*+>)"
+    rb'\s*+(?:<[^>]*+>|_:[^\s<]{1,512}|"[^"\\]*+(?:\\.[^"\\]*+)*+"(?:@[\w-]++|\^\^<[^>]*+>)?+)'
+    rb"\s*+(<[^>]*+>|_:[^\s.<]{1,512})?+\s*+\."
 )
 _COMPACT = b"#t="
 _FAR = 1 << 16
 """How far to look for the beginning of a compact element; a longer one is cut between lines."""
 
 
-def _about(line: bytes, statements: frozenset[bytes]) -> bytes | None:
+@dataclass(frozen=True)
+class _Context:
+    """What is a time statement, and which lines are too long to be read."""
+
+    statements: frozenset[bytes]
+    longest: int
+
+
+def _about(data: bytes | mmap.mmap, begin: int, end: int, context: _Context) -> bytes | None:
     """The name of the element that a line belongs to, or None if it is neutral."""
-    match = STATEMENT.match(line)
+    if end - begin > context.longest:
+        return None  # which is left out later
+    match = STATEMENT.match(data[begin:end])
     if match is None:
         return None
     subject, predicate, graph = match.groups()
     if graph is None:
-        return subject if predicate in statements else None
+        return subject if predicate in context.statements else None
     return graph
 
 
@@ -47,11 +60,13 @@ def align(
     *,
     begin: int = 0,
     end: int | None = None,
+    limits: Limits = LIMITS,
 ) -> int:
     """The first place at or after `offset` where a piece may begin.
 
-    For N-Quads that is the beginning of a block of lines about one element; otherwise, of a
-    line. Only the bytes begin…end count; both ends are such places.
+    For N-Quads that is the beginning of a block of lines about one element (if the block is not
+    longer than the limit of a document); otherwise, of a line. Only the bytes begin…end count;
+    both ends are such places.
     """
     end = len(data) if end is None else min(end, len(data))
     if offset <= begin:
@@ -65,15 +80,19 @@ def align(
         return at
     times = times or TimePredicates()
     statements = frozenset(str(p).encode() for p in (times.at, times.started, times.ended))
+    context = _Context(statements, limits.line + 1)  # with its line break
     last, after = None, at
-    while last is None and after > begin:  # neutral lines belong to what stands before them
+    # Neutral lines belong to what stands before them.
+    while last is None and after > begin and at - after <= limits.document:
         before = data.rfind(b"\n", begin, after - 1) + 1 or begin
-        last, after = _about(data[before:after], statements), before
+        last, after = _about(data, before, after, context), before
     element = None if is_compact(last) else last
     line = at
     while at < end:
         after = data.find(b"\n", at, end) + 1 or end
-        name = _about(data[at:after], statements)
+        if at - line > limits.document:
+            return at
+        name = _about(data, at, after, context)
         if is_compact(name):
             if is_compact(last):  # inside a block of stated times a compact line stands alone
                 if name != last:
@@ -97,6 +116,7 @@ def aligned_range(
     times: TimePredicates | None = None,
     *,
     within: tuple[int, int] | None = None,
+    limits: Limits = LIMITS,
 ) -> tuple[int, int]:
     """The bytes of the elements that begin in [begin, end) of a file.
 
@@ -109,8 +129,8 @@ def aligned_range(
         if size == 0 or (begin <= lower and end >= upper):
             return max(begin, lower), min(end, upper)
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            first = align(data, begin, format, times, begin=lower, end=upper)
-            after = align(data, end, format, times, begin=lower, end=upper)
+            first = align(data, begin, format, times, begin=lower, end=upper, limits=limits)
+            after = align(data, end, format, times, begin=lower, end=upper, limits=limits)
     return first, max(first, after)
 
 
@@ -150,25 +170,23 @@ def split_plan(
 
 def _json_lines(data: mmap.mmap) -> bool:
     """Whether the first line is a whole document (and not the first line of one)."""
-    end = data.find(b"\n")
-    try:
-        json.loads(data[: end if end >= 0 else len(data)])
-    except ValueError:
-        return False
-    return True
+    end = data.find(b"\n", 0, LIMITS.line + 1)
+    return end >= 0 and is_json(data[:end])
 
 
-def name_before(path: str | os.PathLike, offset: int) -> bytes | None:
+def name_before(path: str | os.PathLike, offset: int, limits: Limits = LIMITS) -> bytes | None:
     """The last graph name in an N-Quads file before an offset: a compact element may go on there."""
     with (
         Path(path).open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
-        while offset > 0:
+        least = offset - limits.document
+        while offset > max(0, least):
             before = data.rfind(b"\n", 0, offset - 1) + 1
-            match = STATEMENT.match(data[before:offset])
-            if match is not None and match[3] is not None:
-                return match[3]
+            if offset - before <= limits.line + 1:
+                match = STATEMENT.match(data[before:offset])
+                if match is not None and match[3] is not None:
+                    return match[3]
             offset = before
     return None
 

@@ -22,6 +22,7 @@ from penstock.columns.memory import address_of
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.lexical import read_instant
+from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.nquads import ODD, STATED, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, concat, empty, merge_terms
@@ -108,6 +109,10 @@ def _terms(column: pa.Array) -> pa.Array:
     return pc.if_else(written, texts, bracketed)
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary))
+
+
 def _large(text: str) -> pa.Scalar:
     return pa.scalar(text, pa.large_string())
 
@@ -123,8 +128,11 @@ class TableDecoder(ABC):
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
+        base: str | None = None,
+        limits: Limits = LIMITS,
     ) -> None:
         self.source = source
+        self.limits = limits
         self.times = times
         self.strict = strict
         self.keep = keep_table(None if named else keep_predicates)
@@ -138,7 +146,9 @@ class TableDecoder(ABC):
         columns = self._columns(table.combine_chunks())
         if not len(table):
             return empty()
+        long = self._leave_out_long(columns)
         start, faults = instants_of(columns["start"], "start")
+        faults = long | faults
         end = start
         if "end" in columns:
             end, more = instants_of(columns["end"], "end")
@@ -219,6 +229,18 @@ class TableDecoder(ABC):
                     else pa.array([], table.column(name).type)
                 )
         return columns
+
+    def _leave_out_long(self, columns: dict[str, pa.Array]) -> dict[int, str]:
+        """Puts nothing in place of the cells over the limit; which rows had any, and why."""
+        faults: dict[int, str] = {}
+        for name, column in columns.items():
+            if not (_is_text(column.type)):
+                continue
+            long = pc.fill_null(pc.greater(pc.binary_length(column), self.limits.line), False)
+            if pc.any(long).as_py():
+                columns[name] = pc.if_else(long, pa.scalar(None, column.type), column)
+                self._note(faults, long, self.limits.line_reason(f"the cell {name}"))
+        return faults
 
     @staticmethod
     def _note(faults: dict[int, str], where: pa.Array, reason: str) -> None:

@@ -38,10 +38,10 @@ def graph_of(triples: Iterable[tuple[Term, Term, Term]], iri: str | None) -> Sta
     return StaticGraph(iri, columns, table.chunk())
 
 
-def read_graphs(path: str, iri: str | None = None) -> list[StaticGraph]:
+def read_graphs(path: str, iri: str | None = None, base: str | None = None) -> list[StaticGraph]:
     """The graphs of a file: its default graph under the given name, its named ones under theirs."""
     by_name: dict[str | None, list[tuple[Term, Term, Term]]] = {iri: []}
-    for quad in read_graph(path):
+    for quad in read_graph(path, base=base):
         name = quad.graph_name
         key = iri if isinstance(name, DefaultGraph) else _name(name)
         by_name.setdefault(key, []).append((quad.subject, quad.predicate, quad.object))

@@ -75,6 +75,8 @@ class FileDecoder:
             begin=split.start,
             end=split.end,
             within=(split.segment_start, split.segment_end),
+            base=self.spec.base,
+            limits=self.spec.limits,
             **options,
         )
 

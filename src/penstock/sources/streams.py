@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from penstock.decode.formats import Compression, Format, format_named, format_of
+from penstock.decode.limits import Limits
+from penstock.decode.relative import check_base
 from penstock.errors import UsageError
 
 STANDARD_INPUT = "-"
 # Formats in which every line stands for itself: cut anywhere, and followed while they grow.
 OF_LINES = {Format.NQUADS, Format.JSONLD}
-_FIRST_LINE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,9 @@ class StreamSpec:
     format: str | None = None  # None: each file's name tells; standard input is N-Quads
     start_predicate: str | None = None  # other predicates than PROV's for the time of an element
     end_predicate: str | None = None
+    base: str | None = None  # what relative IRIs are resolved against
+    max_line: int = Limits.line
+    max_document: int = Limits.document
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "paths", tuple(map(str, self.paths)))
@@ -31,6 +35,14 @@ class StreamSpec:
             format_named(self.format)
         if not self.paths:
             raise UsageError("a stream needs at least one file, directory or -")
+        if self.base is not None:
+            check_base(self.base)
+        _ = self.limits  # which refuses what is not possible
+
+    @property
+    def limits(self) -> Limits:
+        """How much of it is read in one piece."""
+        return Limits(self.max_line, self.max_document)
 
     def format_for(self, path: str) -> Format:
         """The format of one of its files."""
@@ -41,7 +53,7 @@ class StreamSpec:
         form, compression = format_of(path, self.format)
         if compression is not Compression.NONE or form not in OF_LINES:
             return False
-        return form is not Format.JSONLD or _is_json_lines(path)
+        return form is not Format.JSONLD or _is_json_lines(path, self.limits.line)
 
     @property
     def from_standard_input(self) -> bool:
@@ -55,14 +67,14 @@ class StreamSpec:
         return cls(**value)
 
 
-def _is_json_lines(path: str) -> bool:
+def _is_json_lines(path: str, longest: int) -> bool:
     """Whether the first line is a whole document, and not the first line of one."""
     with open(path, "rb") as file:
-        line = file.readline(_FIRST_LINE)
-    if not line.endswith(b"\n") and len(line) < _FIRST_LINE:
-        return True  # a first line that is still being written
+        line = file.readline(longest + 1)
+    if not line.endswith(b"\n"):
+        return True  # a first line that is still being written, or one that is left out
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
