@@ -12,13 +12,14 @@ PYTEST ?= -q
 bin := .venv/bin
 ready := .venv/.ready
 
-.PHONY: help setup demo test test-slow conformance bench lint clean
+.PHONY: help setup demo test test-slow conformance bench wheel lint clean
 
 help:
 	@echo 'make demo         watch EP-SPARQL find complex events in a stream of stock prices'
 	@echo 'make test         run the tests            make test-slow   the ones that take minutes'
 	@echo 'make conformance  run the W3C SPARQL suites in $$SHARED (now: $(SHARED))'
 	@echo 'make bench        measure; BENCH=name picks one (now: $(BENCH))'
+	@echo 'make wheel        build the wheel, install it elsewhere, and run the demo of that'
 	@echo 'make setup        only prepare .venv       make lint  make clean'
 
 setup: $(ready)
@@ -42,6 +43,9 @@ conformance: $(ready)
 
 bench: $(ready)
 	@$(bin)/penstock bench $(BENCH)
+
+wheel: $(ready)
+	@$(bin)/python tools/try_wheel.py
 
 lint: $(ready)
 	@$(bin)/ruff check src tests tools
