@@ -23,6 +23,10 @@ def shortened(text: str, longest: int = 80) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
+_WIDEST = 160
+"""Characters of a line that are shown with an error."""
+
+
 @dataclass(frozen=True)
 class Span:
     """A place in a query text: 1-based line and column, and how many characters it covers."""
@@ -71,13 +75,25 @@ class PenstockError(Exception):
         if self.span is not None and self.text is not None:
             source = self.text.splitlines()
             if 0 < self.span.line <= len(source):
-                shown = source[self.span.line - 1].replace("\t", " ")
-                width = max(1, min(self.span.length, len(shown) - self.span.column + 1))
-                lines.append(f"  | {shown}")
-                lines.append(f"  | {' ' * (self.span.column - 1)}{'^' * width}")
+                lines += _with_caret(source[self.span.line - 1].replace("\t", " "), self.span)
         if self.hint:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
+
+
+def _with_caret(line: str, span: Span) -> list[str]:
+    """A line and its caret; of a long line the part around it."""
+    before = span.column - 1
+    width = max(1, min(span.length, len(line) - before, _WIDEST - 2))
+    if len(line) > _WIDEST:
+        first = max(0, min(before - (_WIDEST - width) // 2, len(line) - _WIDEST))
+        cut_before, cut_after = first > 0, first + _WIDEST < len(line)
+        line = line[first : first + _WIDEST]
+        line = (
+            f"{'…' if cut_before else ''}{line[cut_before : _WIDEST - cut_after]}{'…' if cut_after else ''}"
+        )
+        before -= first
+    return [f"  | {line}", f"  | {' ' * before}{'^' * width}"]
 
 
 class InputError(PenstockError):

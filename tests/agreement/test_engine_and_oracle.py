@@ -6,7 +6,9 @@ import pytest
 
 from agreement.engine_runs import engine_answers
 from oracle.generator import cases
+from penstock.algebra import balance
 from penstock.errors import QueryError
+from penstock.plan import joining
 
 CASES = 300
 
@@ -24,3 +26,20 @@ def test_the_engine_answers_as_the_definitions_say(first: int):
         assert found == expected, f"with {shards} shards:\n{case}"
         answered += any(expected)
     assert answered >= 15, "too few of these cases have answers to prove anything"
+
+
+@pytest.mark.parametrize("length", [2, 3])
+def test_so_it_does_if_long_joins_and_chains_are_short(length: int, monkeypatch):
+    """From this length on, joins go in parts, and chains of UNION, && and paths as trees."""
+    monkeypatch.setattr(joining, "TOGETHER", length)
+    monkeypatch.setattr(balance, "SHORT", length - 1)
+    answered = 0
+    for case, expected in cases(range(1000 * length, 1000 * length + 40)):
+        try:
+            found = engine_answers(case, (1, 2)[case.seed % 2])
+        except QueryError as refusal:
+            assert "recursion" in refusal.message, case
+            continue
+        assert found == expected, case
+        answered += any(expected)
+    assert answered >= 12

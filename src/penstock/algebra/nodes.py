@@ -7,15 +7,62 @@ how several queries come to share their common parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Union
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import ClassVar, Union, dataclass_transform
 
 from penstock.errors import Span
 from penstock.terms import NamedNode, Term
 
 
-@dataclass(frozen=True, slots=True)
-class Var:
+class Node:
+    """The base of all nodes. The hash is computed once, and so is what analyses find out (`facts`)."""
+
+    depth: ClassVar[int]  # how many levels of nodes it is
+
+    @cached_property
+    def facts(self) -> dict:
+        """What is known of the node; no part of its value."""
+        return {}
+
+    def __post_init__(self) -> None:
+        # At once, because those of the parts are known: later it would recur to the leaves.
+        values = tuple(self.__dict__.values())
+        self.__dict__["_hash"] = hash((type(self), *values))
+        self.__dict__["depth"] = 1 + _depth(values)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)  # texts have other hashes in another process
+        self.__post_init__()
+
+
+def _depth(values: tuple) -> int:
+    """The depth of the deepest node among these values."""
+    deepest = 0
+    for value in values:
+        if isinstance(value, Node):
+            deepest = max(deepest, value.depth)
+        elif isinstance(value, tuple) and value:
+            deepest = max(deepest, _depth(value))
+    return deepest
+
+
+@dataclass_transform(frozen_default=True)
+def _node(cls):
+    """A frozen dataclass that keeps the cached hash of `Node`."""
+    cls = dataclass(frozen=True, eq=True)(cls)
+    cls.__hash__ = Node.__hash__
+    return cls
+
+
+@_node
+class Var(Node):
     """A variable. Names that start with `.` are ours (blank nodes, fresh variables)."""
 
     name: str
@@ -34,8 +81,8 @@ TermOrVar = Union[Term, Var]
 # --- expressions -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+@_node
+class Call(Node):
     """An operator, built-in or cast: `Call("<", (a, b))`, `Call("STRLEN", (a,))`.
 
     Names: || && ! = != < > <= >= + - * / UPLUS UMINUS IN NOTIN, the SPARQL built-ins in
@@ -47,15 +94,15 @@ class Call:
     args: tuple["Expression", ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Exists:
+@_node
+class Exists(Node):
     """`EXISTS { pattern }`; NOT EXISTS is `Call("!", (Exists(p),))`."""
 
     pattern: "Pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
+@_node
+class Aggregate(Node):
     """COUNT, SUM, MIN, MAX, AVG, SAMPLE or GROUP_CONCAT; COUNT(*) has no argument."""
 
     name: str
@@ -72,40 +119,40 @@ TIME_FUNCTIONS = ("GETDURATION", "GETSTARTTIME", "GETENDTIME")
 # --- property paths ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Inverse:
+@_node
+class Inverse(Node):
     path: "Path"
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+@_node
+class Sequence(Node):
     left: "Path"
     right: "Path"
 
 
-@dataclass(frozen=True, slots=True)
-class Alternative:
+@_node
+class Alternative(Node):
     left: "Path"
     right: "Path"
 
 
-@dataclass(frozen=True, slots=True)
-class ZeroOrMore:
+@_node
+class ZeroOrMore(Node):
     path: "Path"
 
 
-@dataclass(frozen=True, slots=True)
-class OneOrMore:
+@_node
+class OneOrMore(Node):
     path: "Path"
 
 
-@dataclass(frozen=True, slots=True)
-class ZeroOrOne:
+@_node
+class ZeroOrOne(Node):
     path: "Path"
 
 
-@dataclass(frozen=True, slots=True)
-class NegatedSet:
+@_node
+class NegatedSet(Node):
     """`!(a|^b)`: any predicate but these forwards, any but those backwards.
 
     A direction that is not mentioned is None: `!(a)` does not look backwards.
@@ -121,8 +168,8 @@ Path = Union[NamedNode, Inverse, Sequence, Alternative, ZeroOrMore, OneOrMore, Z
 # --- graph patterns ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TriplePattern:
+@_node
+class TriplePattern(Node):
     subject: TermOrVar
     predicate: TermOrVar
     object: TermOrVar
@@ -131,8 +178,8 @@ class TriplePattern:
         return iter((self.subject, self.predicate, self.object))
 
 
-@dataclass(frozen=True, slots=True)
-class BGP:
+@_node
+class BGP(Node):
     """Triples that may come from several stream elements; the interval is their hull.
 
     `BGP(())` is the unit: one empty, timeless solution.
@@ -141,8 +188,8 @@ class BGP:
     triples: tuple[TriplePattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PathPattern:
+@_node
+class PathPattern(Node):
     """A property path that is not a plain predicate."""
 
     subject: TermOrVar
@@ -150,14 +197,14 @@ class PathPattern:
     object: TermOrVar
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+@_node
+class Join(Node):
     left: "Pattern"
     right: "Pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class LeftJoin:
+@_node
+class LeftJoin(Node):
     """OPTIONAL: the right side counts if it ended not later than the left solution."""
 
     left: "Pattern"
@@ -165,24 +212,24 @@ class LeftJoin:
     condition: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SeqJoin:
+@_node
+class SeqJoin(Node):
     """`left SEQ right`: left ends strictly before right starts."""
 
     left: "Pattern"
     right: "Pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class EqJoin:
+@_node
+class EqJoin(Node):
     """`left EQUALS right`: both have the same interval."""
 
     left: "Pattern"
     right: "Pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class SeqRightJoin:
+@_node
+class SeqRightJoin(Node):
     """`left OPTIONALSEQ right`: the *left* side is optional and lies before."""
 
     left: "Pattern"
@@ -190,8 +237,8 @@ class SeqRightJoin:
     condition: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EqLeftJoin:
+@_node
+class EqLeftJoin(Node):
     """`left EQUALSOPTIONAL right`: the right side is optional and simultaneous."""
 
     left: "Pattern"
@@ -199,47 +246,47 @@ class EqLeftJoin:
     condition: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Union_:
+@_node
+class Union_(Node):
     left: "Pattern"
     right: "Pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class Minus:
+@_node
+class Minus(Node):
     left: "Pattern"
     right: "Pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+@_node
+class Filter(Node):
     condition: Expression
     pattern: "Pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class Extend:
+@_node
+class Extend(Node):
     pattern: "Pattern"
     var: Var
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+@_node
+class Graph(Node):
     name: NamedNode | Var
     pattern: "Pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+@_node
+class Values(Node):
     """Inline data; None is UNDEF. Its solutions are timeless."""
 
     vars: tuple[Var, ...]
     rows: tuple[tuple[Term | None, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+@_node
+class Group(Node):
     """GROUP BY over the solutions that complete at one instant.
 
     `keys` are (variable, expression) pairs; a plain variable has itself as expression, an
@@ -252,32 +299,32 @@ class Group:
     aggregates: tuple[tuple[Var, Aggregate], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OrderBy:
+@_node
+class OrderBy(Node):
     """Each key is (expression, descending). Applies within one instant."""
 
     pattern: "Pattern"
     keys: tuple[tuple[Expression, bool], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+@_node
+class Project(Node):
     pattern: "Pattern"
     vars: tuple[Var, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Distinct:
+@_node
+class Distinct(Node):
     pattern: "Pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class Reduced:
+@_node
+class Reduced(Node):
     pattern: "Pattern"
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+@_node
+class Slice(Node):
     """OFFSET and LIMIT within one instant."""
 
     pattern: "Pattern"
@@ -312,16 +359,16 @@ Pattern = Union[
 # --- queries -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
+@_node
+class Dataset(Node):
     """FROM and FROM NAMED. `None`: the query has no dataset clause at all."""
 
     default: tuple[NamedNode, ...]
     named: tuple[NamedNode, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Select:
+@_node
+class Select(Node):
     """`pattern` includes the projection and all solution modifiers; `vars` in their order."""
 
     pattern: Pattern
@@ -329,8 +376,8 @@ class Select:
     dataset: Dataset | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Construct:
+@_node
+class Construct(Node):
     """`template` may hold blank nodes: they are fresh in each solution."""
 
     pattern: Pattern
@@ -338,14 +385,14 @@ class Construct:
     dataset: Dataset | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+@_node
+class Ask(Node):
     pattern: Pattern
     dataset: Dataset | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Describe:
+@_node
+class Describe(Node):
     """`subjects` are the terms and variables after DESCRIBE (all visible ones for `*`)."""
 
     pattern: Pattern

@@ -13,7 +13,16 @@ from penstock.languages.queries import SparqlTranslator
 from penstock.languages.source import Source, tokens_of
 from penstock.terms import NamedNode
 
-__all__ = ["LANGUAGES", "Language", "parse"]
+__all__ = ["DEEPEST", "LANGUAGES", "LONGEST", "Language", "parse"]
+
+LONGEST = 10_000_000
+"""Characters that a query may have."""
+
+DEEPEST = 150
+"""Levels that a query may be nested: groups, operators one after the other, expressions, paths.
+
+What analyses, plans and evaluates a query recurs, and Python's stack has some thousand frames.
+"""
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,13 @@ LANGUAGES = {
 
 
 def parse(
-    text: str, *, language: str = "ep-sparql", base: str | None = None, origin: str | None = None
+    text: str,
+    *,
+    language: str = "ep-sparql",
+    base: str | None = None,
+    origin: str | None = None,
+    longest: int = LONGEST,
+    deepest: int = DEEPEST,
 ) -> ParsedQuery:
     """A query text as algebra. `base` completes relative IRIs, `origin` is named in errors."""
     if language not in LANGUAGES:
@@ -53,19 +68,28 @@ def parse(
                 f"the base {base!r} is not an absolute IRI: {problem}",
                 hint="give it in full, as in http://example.org/",
             ) from None
+    if len(text) > longest:
+        raise QueryError(
+            f"the query has {len(text):,} characters, and at most {longest:,} are read",
+            hint="put its data into a static graph, and read that with --graph",
+            origin=origin,
+        )
     chosen = LANGUAGES[language]
     try:
         source = Source(text, origin)
         tree = syntax_tree(source, chosen.grammars)
         translator = chosen.translator(source, base)
         query = translator.query(tree)
+        if query.depth > deepest:
+            raise RecursionError
     except PenstockError as error:
         error.located(text, origin)
         raise
     except RecursionError:
         raise QueryError(
-            "the query is nested too deeply",
-            hint="write long chains as VALUES, IN or a property path",
+            f"the query is nested too deeply: it may have {deepest} levels",
+            hint="a level is a group in a group, an expression in an expression, and each OPTIONAL, SEQ, "
+            "MINUS or BIND after another; triples, UNION, &&, ||, VALUES and IN may be as many as you like",
             text=text,
             origin=origin,
         ) from None

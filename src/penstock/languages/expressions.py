@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
+from penstock.algebra.balance import balanced
 from penstock.languages.leaves import number, string
 from penstock.languages.triples import TripleTranslator
 from penstock.terms import NamedNode
@@ -81,6 +82,9 @@ class ExpressionTranslator(TripleTranslator, ABC):
 
     def _binary(self, tree: Tree) -> a.Expression:
         left, operator, right = tree.children
+        if operator.type in ("AND", "OR"):
+            parts = self._expressions(chain(tree, operator.type))
+            return balanced(parts, lambda one, other: a.Call(str(operator), (one, other)))
         return a.Call(str(operator), (self.expression(left), self.expression(right)))
 
     def _additive(self, tree: Tree) -> a.Expression:
@@ -189,12 +193,14 @@ class ExpressionTranslator(TripleTranslator, ABC):
         """A group graph pattern; groups.py says how."""
 
 
-def conjunction(conditions: list[a.Expression]) -> a.Expression | None:
-    """All of these conditions, or None if there are none."""
-    result = None
-    for condition in conditions:
-        result = condition if result is None else a.Call("&&", (result, condition))
-    return result
+def chain(tree: Tree, operator: str) -> list[Tree | Token]:
+    """The operands of `x && y && …`, which the grammar nests to the left."""
+    operands = []
+    node: Tree | Token = tree
+    while isinstance(node, Tree) and node.data == "binary" and node.children[1].type == operator:
+        operands.append(node.children[2])
+        node = node.children[0]
+    return [node, *reversed(operands)]
 
 
 def replace_vars(expression: a.Expression, values: dict[a.Var, a.Expression]) -> a.Expression:

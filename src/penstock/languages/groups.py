@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import reduce
+from itertools import groupby
 
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
-from penstock.languages.expressions import ExpressionTranslator, conjunction
+from penstock.algebra.balance import balanced, conjunction
+from penstock.languages.expressions import ExpressionTranslator
 from penstock.languages.scope import in_scope
 from penstock.languages.triples import UNIT, Block, join
 
@@ -118,9 +121,14 @@ class GroupTranslator(ExpressionTranslator):
     def infix_chain(self, children: list[Tree | Token]) -> a.Pattern:
         """`{ … } UNION { … } …`, from left to right."""
         parts = self.group_parts(children[0])
-        for operator, group in zip(children[1::2], children[2::2], strict=True):
-            combine = self.INFIX[operator.type]
-            parts = combine(parts, self.group_parts(group)), None
+        following = list(zip(children[1::2], children[2::2], strict=True))
+        for operator, run in groupby(following, key=lambda pair: pair[0].type):
+            groups = [parts, *(self.group_parts(group) for _, group in run)]
+            combine = self.INFIX[operator]
+            if operator == "UNION":
+                parts = balanced(groups, lambda one, other: (union(one, other), None))
+            else:
+                parts = reduce(lambda one, other: (combine(one, other), None), groups)  # noqa: B023
         return with_filter(*parts)
 
     @abstractmethod

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
-from penstock.languages.expressions import Aggregation, conjunction, replace_vars
+from penstock.algebra.balance import conjunction
+from penstock.languages.expressions import Aggregation, replace_vars
 from penstock.languages.groups import GroupTranslator, with_filter
 from penstock.languages.scope import in_scope, visible
 from penstock.languages.triples import UNIT, Block, Template, join

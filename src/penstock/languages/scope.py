@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.algebra import nodes as a
+from penstock.algebra.facts import once
 
 
+@once
 def in_scope(pattern: a.Pattern) -> tuple[a.Var, ...]:
     """The variables in scope after a pattern, in the order in which they first appear."""
-    return tuple(dict.fromkeys(_walk(pattern)))
+    return tuple(dict.fromkeys(_in_scope(pattern)))
 
 
 def visible(pattern: a.Pattern) -> tuple[a.Var, ...]:
@@ -15,29 +19,24 @@ def visible(pattern: a.Pattern) -> tuple[a.Var, ...]:
     return tuple(var for var in in_scope(pattern) if not var.hidden)
 
 
-def _walk(pattern: a.Pattern):
+def _in_scope(pattern: a.Pattern) -> Iterable[a.Var]:
     match pattern:
         case a.BGP():
-            for triple in pattern.triples:
-                yield from (term for term in triple if isinstance(term, a.Var))
+            return (term for triple in pattern.triples for term in triple if isinstance(term, a.Var))
         case a.PathPattern():
-            yield from (t for t in (pattern.subject, pattern.object) if isinstance(t, a.Var))
+            return (term for term in (pattern.subject, pattern.object) if isinstance(term, a.Var))
         case a.Minus():
-            yield from _walk(pattern.left)
+            return in_scope(pattern.left)
         case a.Filter() | a.OrderBy() | a.Distinct() | a.Reduced() | a.Slice():
-            yield from _walk(pattern.pattern)
+            return in_scope(pattern.pattern)
         case a.Extend():
-            yield from _walk(pattern.pattern)
-            yield pattern.var
+            return (*in_scope(pattern.pattern), pattern.var)
         case a.Graph():
-            if isinstance(pattern.name, a.Var):
-                yield pattern.name
-            yield from _walk(pattern.pattern)
+            name = (pattern.name,) if isinstance(pattern.name, a.Var) else ()
+            return (*name, *in_scope(pattern.pattern))
         case a.Values() | a.Project():
-            yield from pattern.vars
+            return pattern.vars
         case a.Group():
-            yield from (var for var, _ in pattern.keys)
-            yield from (var for var, _ in pattern.aggregates)
+            return (var for var, _ in (*pattern.keys, *pattern.aggregates))
         case _:  # the binary operators
-            yield from _walk(pattern.left)
-            yield from _walk(pattern.right)
+            return (*in_scope(pattern.left), *in_scope(pattern.right))

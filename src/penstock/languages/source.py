@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 
 from lark import Token, Tree
@@ -88,10 +89,12 @@ class Source:
         return QueryError(message, hint=hint, span=span, text=self.written, origin=self.origin)
 
 
-def tokens_of(tree: Tree):
+def tokens_of(tree: Tree) -> Iterator[Token]:
     """All tokens of a tree, in the order of the text."""
-    for child in tree.children:
-        if isinstance(child, Tree):
-            yield from tokens_of(child)
+    waiting = list(reversed(tree.children))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Tree):
+            waiting += reversed(node.children)
         else:
-            yield child
+            yield node

@@ -7,6 +7,7 @@ from itertools import groupby
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
+from penstock.algebra.balance import balanced
 from penstock.languages.leaves import TermTranslator
 from penstock.languages.source import tokens_of
 from penstock.terms import RDF, BlankNode
@@ -164,9 +165,9 @@ class TripleTranslator(TermTranslator):
         children = node.children
         match node.data:
             case "alternative_path":
-                return a.Alternative(self.path(children[0]), self.path(children[1]))
+                return balanced(self._paths(node), a.Alternative)
             case "sequence_path":
-                return a.Sequence(self.path(children[0]), self.path(children[1]))
+                return balanced(self._paths(node), a.Sequence)
             case "inverse_path":
                 return a.Inverse(self.path(children[0]))
             case "zero_or_more_path":
@@ -177,6 +178,15 @@ class TripleTranslator(TermTranslator):
                 return a.ZeroOrOne(self.path(children[0]))
             case _:
                 return self._negated_set(node)
+
+    def _paths(self, tree: Tree) -> list[a.Path]:
+        """The parts of `p/q/…` or `p|q|…`, which the grammar nests to the left."""
+        parts = []
+        node: Tree | Token = tree
+        while isinstance(node, Tree) and node.data == tree.data:
+            parts.append(self.path(node.children[1]))
+            node = node.children[0]
+        return [self.path(node), *reversed(parts)]
 
     def _negated_set(self, tree: Tree) -> a.NegatedSet:
         members = [child for child in tree.children if getattr(child, "type", None) != "NIL"]
@@ -197,6 +207,13 @@ _COMPLEX_PATHS = (
 
 
 def _steps(path: a.Path) -> list[a.Path]:
-    if isinstance(path, a.Sequence):
-        return _steps(path.left) + _steps(path.right)
-    return [path]
+    """The parts of a sequence path, in their order."""
+    steps: list[a.Path] = []
+    waiting = [path]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, a.Sequence):
+            waiting += (part.right, part.left)
+        else:
+            steps.append(part)
+    return steps

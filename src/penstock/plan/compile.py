@@ -7,14 +7,15 @@ their variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
 
+from penstock.algebra import balance
 from penstock.algebra import nodes as a
 from penstock.functions import chance
 from penstock.plan import bounds, steps, variables, walk
 from penstock.plan.catalog import Catalog
+from penstock.plan.joining import joined
 from penstock.plan.paths import PathCompiler
 from penstock.plan.scope import Scope
 from penstock.plan.steps import Step, columns_of
@@ -51,6 +52,7 @@ class Compiler(PathCompiler):
     """Compiles the patterns of one query; fresh names are unique in it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._fresh = 0
 
     def fresh(self, kind: str) -> str:
@@ -84,7 +86,7 @@ class Compiler(PathCompiler):
             bound = steps.Select(named, a.Call("BOUND", (resource,)))
             required = columns_of(bound, (resource.name,))
             branches.append(steps.Outer(required, triples, "ended", instants=scope.instants, describes=True))
-        step = reduce(steps.Merge, branches) if branches else NOTHING
+        step = steps.merged(branches) if branches else NOTHING
         return steps.Constructed(step, (triple,), chance.rule_name(query), feeds=False)
 
     # --- leaves ---
@@ -113,13 +115,7 @@ class Compiler(PathCompiler):
         if len(node.triples) == 1:
             return self.scan(node.triples[0], scope)
         scans = [self.scan(triple, scope, unique=False) for triple in node.triples]
-        step, *rest = scans
-        while rest:
-            # The next triple is one that is connected, so that no cartesian product arises.
-            chosen = max(rest, key=lambda scan: len(set(scan.vars) & set(step.vars)))
-            rest.remove(chosen)
-            step = steps.Meet(step, chosen, "any", scope.within)
-        return steps.Unique(step)
+        return steps.Unique(joined(scans, scope.within))
 
     def _values(self, node: a.Values, scope: Scope) -> Step:
         return steps.Table(tuple(var.name for var in node.vars), node.rows)
@@ -161,7 +157,7 @@ class Compiler(PathCompiler):
             branches.append(steps.Meet(table, self.pattern(node.pattern, below), "any", scope.within))
         if not branches:
             return _nothing(node)
-        step = reduce(steps.Merge, branches)
+        step = steps.merged(branches)
         return step if scope.outer is None else scope.outer.bind(step, (name,))
 
     # --- absence ---
@@ -230,10 +226,14 @@ class Compiler(PathCompiler):
 
     def _filter(self, node: a.Filter, scope: Scope) -> Step:
         step, columns = self._seen_below(node, scope)
+        plain, others = [], []
+        for conjunct in conjuncts(node.condition):
+            (others if _depends_on_row(conjunct) or _has_exists(conjunct) else plain).append(conjunct)
+        step = push_filters(step, plain)
         # Conditions on the interval come last: joins have enforced most of them already.
-        for conjunct in sorted(conjuncts(node.condition), key=_depends_on_row):
+        for conjunct in sorted(others, key=_depends_on_row):
             prepared, conjunct = self._marked(step, conjunct, scope)
-            step = push_filter(prepared, conjunct)
+            step = push_filters(prepared, [conjunct])
         return self._unseen(step, columns, scope)
 
     def _extend(self, node: a.Extend, scope: Scope) -> Step:
@@ -385,22 +385,38 @@ def conjuncts(condition: a.Expression) -> list[a.Expression]:
     return [condition]
 
 
-def push_filter(step: Step, condition: a.Expression) -> Step:
-    """The filter as far down as it means the same: to the side of a join that binds its variables,
-    and to the scan itself. Equal rows pass or fail together, so it may come before `Unique`."""
+def push_filters(step: Step, conditions: Sequence[a.Expression]) -> Step:
+    """The filters as far down as they mean the same: to the side of a join that binds their variables,
+    and to the scan itself. Equal rows pass or fail together, so they may come before `Unique`."""
+    staying: list[a.Expression] = []
+    below: dict[str, list[a.Expression]] = {}
+    for condition in conditions:
+        side = _side(step, condition)
+        (staying if side is None else below.setdefault(side, [])).append(condition)
+    if isinstance(step, steps.Rename):
+        names = dict(zip(step.vars, step.input.vars, strict=True))
+        below = {side: [_renamed(each, names) for each in pushed] for side, pushed in below.items()}
+    if below:
+        step = replace(
+            step, **{side: push_filters(getattr(step, side), pushed) for side, pushed in below.items()}
+        )
+    if len(staying) > balance.SHORT:
+        staying = [balance.conjunction(staying)]
+    for condition in staying:
+        step = steps.Select(step, condition)
+    return step
+
+
+def _side(step: Step, condition: a.Expression) -> str | None:
+    """The input of a step that a filter can go to."""
     needed = {var.name for var in variables.of_expression(condition)}
-    if needed and not _depends_on_row(condition):
-        if isinstance(step, steps.Meet):
-            for side in ("left", "right"):
-                if needed <= getattr(step, side).certain:
-                    return replace(step, **{side: push_filter(getattr(step, side), condition)})
-        # What the columns hide is another variable, even if it has the name of one that is needed.
-        if isinstance(step, (steps.Columns, steps.Unique)) and needed <= frozenset(step.vars):
-            return replace(step, input=push_filter(step.input, condition))
-        if isinstance(step, steps.Rename) and needed <= frozenset(step.vars):
-            names = dict(zip(step.vars, step.input.vars, strict=True))
-            return replace(step, input=push_filter(step.input, _renamed(condition, names)))
-    return steps.Select(step, condition)
+    if not needed or _depends_on_row(condition):
+        return None
+    if isinstance(step, steps.Meet):
+        return next((side for side in ("left", "right") if needed <= getattr(step, side).certain), None)
+    # What the columns hide is another variable, even if it has the name of one that is needed.
+    passes = isinstance(step, (steps.Columns, steps.Unique, steps.Rename))
+    return "input" if passes and needed <= frozenset(step.vars) else None
 
 
 def _renamed(expression: a.Expression, names: dict[str, str]) -> a.Expression:
@@ -420,6 +436,10 @@ def _depends_on_row(expression: a.Expression) -> bool:
     if isinstance(expression, a.Call):
         return expression.name in _ROW_FUNCTIONS or any(map(_depends_on_row, expression.args))
     return False
+
+
+def _has_exists(expression: a.Expression) -> bool:
+    return any(isinstance(part, a.Exists) for part in walk.subexpressions(expression))
 
 
 def replace_exists(expression: a.Expression, replacement: Callable[[a.Exists], a.Var]) -> a.Expression:

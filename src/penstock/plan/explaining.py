@@ -26,7 +26,7 @@ def explain_plan(query: PlannedQuery, plan: Plan) -> str:
     dataset = plan.catalog.active(query.parsed.query.dataset)
     memory = describe_memory(query.parsed.query.pattern, None, dataset)
     lines += ["memory", *(f"  {line}" for line in memory or ["nothing beyond the watermark"])]
-    lines += ["", "steps", *(f"  {line}" for line in _tree(query.step, 0, query))]
+    lines += ["", "steps", *(f"  {line}" for line in _tree(query.step, query))]
     return "\n".join(lines)
 
 
@@ -63,10 +63,17 @@ def _counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
-def _tree(step: Step, depth: int, query: PlannedQuery) -> Iterator[str]:
-    yield "  " * depth + _label(step, query)
-    for below in step.inputs:
-        yield from _tree(below, depth + 1, query)
+def _tree(step: Step, query: PlannedQuery) -> Iterator[str]:
+    """The steps, each above its inputs; what stands there already is not shown again."""
+    shown: set[Step] = set()
+    waiting = [(step, 0)]
+    while waiting:
+        step, depth = waiting.pop()
+        again = step in shown and step.inputs
+        yield "  " * depth + _label(step, query) + ("  (as above)" if again else "")
+        if not again:
+            shown.add(step)
+            waiting += [(below, depth + 1) for below in reversed(step.inputs)]
 
 
 def _label(step: Step, query: PlannedQuery | None = None) -> str:

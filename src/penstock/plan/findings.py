@@ -14,9 +14,11 @@ Each is a `Finding`, at the place of a variable that it speaks of where the pars
 from __future__ import annotations
 
 import difflib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from penstock.algebra.facts import once
 from penstock.algebra.nodes import (
     BGP,
     Call,
@@ -36,7 +38,6 @@ from penstock.algebra.nodes import (
     Project,
     SeqJoin,
     SeqRightJoin,
-    TriplePattern,
     Var,
 )
 from penstock.errors import Finding, Span
@@ -285,6 +286,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
         yield condition
 
 
+@once
 def _constants(pattern: Pattern) -> frozenset[NamedNode]:
     """The resources that triple patterns name as subject or object: a shared one connects."""
     return frozenset(
@@ -299,24 +301,28 @@ def _constants(pattern: Pattern) -> frozenset[NamedNode]:
 
 def _unconnected(pattern: BGP, place: _Places, conditions: tuple[Expression, ...]) -> Iterator[Finding]:
     """A BGP whose triple patterns fall apart into groups without a shared variable."""
-    rest = list(pattern.triples)
-    first: list[TriplePattern] = rest[:1]
-    del rest[:1]
-    reached = of_template(tuple(first))
-    resources = _constants(BGP(tuple(first)))
-    grown = True
-    while grown:
-        grown = False
-        for triple in tuple(rest):
-            own = _constants(BGP((triple,)))
-            if _related(reached, of_terms(triple), conditions) or resources & own:
-                reached |= of_terms(triple)
-                resources |= own
-                rest.remove(triple)
-                grown = True
-    if rest:
-        what = f"`{leaf_text(rest[0])}` and the triples before it"
-        yield _cartesian_finding(what, reached, of_terms(rest[0]), place)
+    having: defaultdict[object, list[object]] = defaultdict(list)  # what a thing is connected with
+    for number, triple in enumerate(pattern.triples):
+        for thing in (*of_terms(triple), *_constants(BGP((triple,)))):
+            having[thing].append(number)
+            having[number].append(thing)
+    for conjunct in (part for condition in conditions for part in _conjuncts(condition)):
+        for var in of_expression(conjunct):
+            having[var].append(conjunct)
+            having[conjunct].append(var)
+    first = next((n for n, triple in enumerate(pattern.triples) if of_terms(triple)), 0)
+    reached: dict[object, None] = {first: None}
+    waiting: list[object] = [first]
+    while waiting:
+        for thing in having[waiting.pop()]:
+            if thing not in reached:
+                reached[thing] = None
+                waiting.append(thing)
+    for number, triple in enumerate(pattern.triples):
+        if number not in reached and of_terms(triple):
+            what = f"`{leaf_text(triple)}` and the triples before it"
+            yield _cartesian_finding(what, of_terms(reached), of_terms(triple), place)
+            return
 
 
 def _cartesian_finding(what: str, left: Vars, right: Vars, place: _Places) -> Finding:

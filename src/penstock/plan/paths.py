@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from penstock.algebra import nodes as a
+from penstock.algebra.balance import conjunction
 from penstock.plan import steps
 from penstock.plan.matching import may_have_no_length
 from penstock.plan.scope import Scope
@@ -41,6 +42,9 @@ class Ends:
 class PathCompiler(ABC):
     """The part of the compiler that knows paths; the rest gives it scans and fresh names."""
 
+    def __init__(self) -> None:
+        self._paths: dict[tuple[a.Path, Ends, Scope], Step] = {}
+
     @abstractmethod
     def fresh(self, kind: str) -> str: ...
 
@@ -56,7 +60,7 @@ class PathCompiler(ABC):
         ends = [end.name for end in (node.subject, node.object) if isinstance(end, a.Var)]
         names = [name for name in dict.fromkeys(ends) if name in scope.outer.names]
         kinds = [replace(scope, outer=outer) for outer in scope.outer.by_bound(names)]
-        return reduce(steps.Merge, [self._between(node, kind) for kind in kinds])
+        return steps.merged([self._between(node, kind) for kind in kinds])
 
     def _between(self, node: a.PathPattern, scope: Scope) -> Step:
         """The solutions of a path between its ends; those that EXISTS substitutes are bound."""
@@ -78,7 +82,13 @@ class PathCompiler(ABC):
         return steps.Rename(columns_of(step, tuple(kept)), tuple(kept.values()))
 
     def path(self, path: a.Path, ends: Ends, scope: Scope) -> Step:
-        """The pairs that a path connects."""
+        """The pairs that a path connects. Closures in closures ask for the same ones many times."""
+        known = (path, ends, scope)
+        if known not in self._paths:
+            self._paths[known] = self._path(path, ends, scope)
+        return self._paths[known]
+
+    def _path(self, path: a.Path, ends: Ends, scope: Scope) -> Step:
         if isinstance(path, NamedNode):
             return self.scan(a.TriplePattern(a.Var(ends.x), path, a.Var(ends.y)), scope)
         if isinstance(path, a.Inverse):
@@ -155,11 +165,10 @@ class PathCompiler(ABC):
                 p = a.Var(self.fresh("p"))
                 triple = a.TriplePattern(a.Var(s), p, a.Var(o))
                 step = self.scan(triple, scope)
-                for name in names:
-                    same = a.Call("SAMETERM", (p, name))
-                    step = steps.Select(step, a.Call("!", (same,)))
+                if others := [a.Call("!", (a.Call("SAMETERM", (p, name)),)) for name in names]:
+                    step = steps.Select(step, conjunction(others))
                 directions.append(columns_of(step, ends.columns))
-        return reduce(steps.Merge, directions)
+        return steps.merged(directions)
 
     def _zero_length(self, ends: Ends, scope: Scope) -> Step:
         if constants := ends.constants(scope):
@@ -186,11 +195,17 @@ class PathCompiler(ABC):
 
 def _links(path: a.Path) -> list[a.Path]:
     """The parts of a sequence path, in their order."""
-    if isinstance(path, a.Sequence):
-        return _links(path.left) + _links(path.right)
-    if isinstance(path, a.Inverse) and isinstance(path.path, a.Sequence):
-        return [a.Inverse(link) for link in reversed(_links(path.path))]
-    return [path]
+    links: list[a.Path] = []
+    waiting = [path]
+    while waiting:
+        match waiting.pop():
+            case a.Sequence(left, right):
+                waiting += (right, left)
+            case a.Inverse(a.Sequence(left, right)):
+                waiting += (a.Inverse(left), a.Inverse(right))
+            case link:
+                links.append(link)
+    return links
 
 
 def _triple(link: a.Path, x: a.Var, y: a.Var) -> a.TriplePattern | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 
-from penstock.algebra.nodes import Ask, Construct, Describe, ParsedQuery, Select
+from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Select
 from penstock.plan.catalog import Catalog
 from penstock.plan.compile import compile_query
 from penstock.plan.keys import Key, NoKey, find_program_key
@@ -41,6 +41,33 @@ class Plan:
     catalog: Catalog
     queries: tuple[PlannedQuery, ...]
     programs: tuple[Program, ...]
+
+    def __getstate__(self) -> dict:
+        # What is below another thing comes before it, so that pickle, which recurs, finds it written.
+        return {_PARTS: list(_bottom_up(self.queries)), **vars(self)}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update({name: value for name, value in state.items() if name != _PARTS})
+
+
+_PARTS = " parts"
+
+
+def _bottom_up(queries: Sequence[PlannedQuery]) -> Iterator[Step | Node]:
+    """All steps and nodes of the queries, each after its parts."""
+    seen: set[int] = set()
+    waiting: list[tuple[object, bool]] = [(query, False) for query in queries]
+    while waiting:
+        thing, entered = waiting.pop()
+        if entered:
+            yield thing
+        elif isinstance(thing, tuple):
+            waiting += [(part, False) for part in thing]
+        elif is_dataclass(thing) and id(thing) not in seen:
+            seen.add(id(thing))
+            if isinstance(thing, (Step, Node)):
+                waiting.append((thing, True))
+            waiting += [(getattr(thing, field.name), False) for field in fields(thing)]
 
 
 def make_plan(

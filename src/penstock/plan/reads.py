@@ -11,6 +11,7 @@ make timelessly; patterns in an active graph with `derived` may then match them.
 
 from __future__ import annotations
 
+from penstock.algebra.facts import once
 from penstock.algebra.nodes import (
     BGP,
     Ask,
@@ -47,6 +48,7 @@ def inside(pattern: Pattern, dataset: ActiveDataset) -> tuple[ActiveDataset, ...
     return dataset.each_within(pattern.name) if isinstance(pattern, Graph) else (dataset,)
 
 
+@once
 def reads_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
     """Whether a triple pattern or path in it, also inside EXISTS, may match a stream."""
     if isinstance(pattern, BGP):
@@ -57,6 +59,7 @@ def reads_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
     return any(reads_stream(part, seen) for seen in inside(pattern, dataset) for part in parts)
 
 
+@once
 def streams_read(pattern: Pattern, dataset: ActiveDataset) -> frozenset[int]:
     """The registered streams that triple patterns and paths of it may match."""
     if isinstance(pattern, BGP):
@@ -75,6 +78,7 @@ def absence_depends_on(pattern: Pattern) -> tuple[Pattern, ...]:
     return (required_and_other(pattern)[1], *inner) if isinstance(pattern, ABSENCE) else inner
 
 
+@once
 def depends_on_absence(pattern: Pattern, dataset: ActiveDataset | None = None) -> bool:
     """Whether an OPTIONAL, MINUS or EXISTS (or a temporal one) decides about solutions.
 
@@ -89,6 +93,7 @@ def depends_on_absence(pattern: Pattern, dataset: ActiveDataset | None = None) -
     )
 
 
+@once
 def can_be_timeless(
     pattern: Pattern, dataset: ActiveDataset, derived: Templates = (), *, in_exists: bool = False
 ) -> bool:
@@ -152,6 +157,7 @@ def expands_timeless(
     return can_be_timeless(below, dataset, derived, in_exists=in_exists)
 
 
+@once
 def needs_instants(
     pattern: Pattern, dataset: ActiveDataset, derived: Templates = (), *, in_exists: bool = False
 ) -> bool:

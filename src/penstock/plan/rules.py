@@ -9,7 +9,7 @@ passes the earlier side of a SEQ, is fine: every step of it uses what ended stri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.algebra.nodes import (
@@ -22,6 +22,7 @@ from penstock.algebra.nodes import (
     Group,
     Pattern,
     Query,
+    TermOrVar,
     TriplePattern,
     Var,
 )
@@ -33,7 +34,7 @@ from penstock.plan.reads import Templates, can_be_timeless, streams_read
 from penstock.plan.variables import of_expression
 from penstock.plan.walk import children
 from penstock.plan.wording import in_words, leaf_text
-from penstock.terms import BlankNode
+from penstock.terms import BlankNode, NamedNode
 
 __all__ = [
     "Connection",
@@ -95,15 +96,26 @@ def connections(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> 
     if not rules:
         return ()
     timeless = timeless_templates(queries, datasets)
+    templates = [
+        (rule, triple, template)
+        for rule, construct in rules
+        for triple, template in enumerate(construct.template)
+    ]
+    by_predicate: dict[TermOrVar, list[tuple[int, int, TriplePattern]]] = {}
+    for each in templates:
+        by_predicate.setdefault(each[2].predicate, []).append(each)
+    any_predicate = [each for each in templates if isinstance(each[2].predicate, Var)]
     for place, (query, dataset) in enumerate(zip(queries, datasets, strict=True)):
         for leaf in query_leaves(query, dataset, timeless):
             if not leaf.graph.derived:
                 continue
             for step in steps(leaf.pattern):
-                for rule, construct in rules:
-                    for triple, template in enumerate(construct.template):
-                        if can_match_step(template, step):
-                            found[Connection(rule, triple, place, leaf, step)] = None
+                candidates = templates
+                if isinstance(step.predicate, NamedNode):
+                    candidates = [*by_predicate.get(step.predicate, ()), *any_predicate]
+                for rule, triple, template in candidates:
+                    if can_match_step(template, step):
+                        found[Connection(rule, triple, place, leaf, step)] = None
     return tuple(found)
 
 
@@ -312,25 +324,37 @@ def components(count: int, feeds: Sequence[tuple[int, int]]) -> list[list[int]]:
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     stack: list[int] = []
+    stacked: set[int] = set()
     found: list[list[int]] = []
+    way: list[tuple[int, Iterator[int]]] = []  # from where we began, each with what is to be visited
 
-    def visit(place: int) -> None:
+    def enter(place: int) -> None:
         index[place] = low[place] = len(index)
         stack.append(place)
-        for after in following[place]:
-            if after not in index:
-                visit(after)
-                low[place] = min(low[place], low[after])
-            elif after in stack:
-                low[place] = min(low[place], index[after])
-        if low[place] == index[place]:
-            cut = stack.index(place)
-            found.append(sorted(stack[cut:]))
-            del stack[cut:]
+        stacked.add(place)
+        way.append((place, iter(following[place])))
 
-    for place in reversed(range(count)):
-        if place not in index:
-            visit(place)
+    for first in reversed(range(count)):
+        if first not in index:
+            enter(first)
+        while way:
+            place, remaining = way[-1]
+            after = next(remaining, None)
+            if after is None:
+                way.pop()
+                if way:
+                    before = way[-1][0]
+                    low[before] = min(low[before], low[place])
+                if low[place] == index[place]:
+                    members = [stack.pop()]
+                    while members[-1] != place:
+                        members.append(stack.pop())
+                    stacked.difference_update(members)
+                    found.append(sorted(members))
+            elif after not in index:
+                enter(after)
+            elif after in stacked:
+                low[place] = min(low[place], index[after])
     return found[::-1]
 
 

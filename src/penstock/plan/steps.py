@@ -7,10 +7,11 @@ of them are always bound (`certain`), and whether its rows depend on a stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
+from penstock.algebra.balance import balanced
 from penstock.algebra.nodes import Aggregate, Expression, TriplePattern
 from penstock.plan.catalog import ActiveGraph
 from penstock.terms import Term
@@ -50,29 +51,31 @@ class Step:
         flat = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
         return tuple(part for part in flat if isinstance(part, Step))
 
-    @cached_property
-    def reads_stream(self) -> bool:
-        return any(step.reads_stream for step in self.inputs)
+    def __post_init__(self) -> None:
+        # At once, because what the inputs are is known: later it would recur to the scans.
+        self.__dict__["_hash"] = hash((type(self), *(getattr(self, field.name) for field in fields(self))))
+        self.__dict__["_reads_stream"] = any(step.reads_stream for step in self.inputs)
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash((type(self).__name__, *(getattr(self, field.name) for field in fields(self))))
+    @property
+    def reads_stream(self) -> bool:
+        return self._reads_stream
 
     def __hash__(self) -> int:
         return self._hash
 
     def walk(self) -> Iterator[Step]:
         """This step and all below it, inputs first, each once."""
-        seen: set[Step] = set()
-
-        def visit(step: Step) -> Iterator[Step]:
-            if step not in seen:
-                seen.add(step)
-                for below in step.inputs:
-                    yield from visit(below)
+        seen: set[Step] = {self}
+        way = [(self, iter(self.inputs))]
+        while way:
+            step, remaining = way[-1]
+            below = next(remaining, None)
+            if below is None:
+                way.pop()
                 yield step
-
-        return visit(self)
+            elif below not in seen:
+                seen.add(below)
+                way.append((below, iter(below.inputs)))
 
 
 class SameColumns(Step):
@@ -97,7 +100,7 @@ def _step(cls):
 
 
 def _joined(left: Vars, right: Vars) -> Vars:
-    return left + tuple(var for var in right if var not in left)
+    return tuple(dict.fromkeys((*left, *right)))
 
 
 # --- leaves ------------------------------------------------------------------------------
@@ -289,7 +292,8 @@ class Meet(Step):
 
     @property
     def shared(self) -> Vars:
-        return tuple(var for var in self.left.vars if var in self.right.vars)
+        right = frozenset(self.right.vars)
+        return tuple(var for var in self.left.vars if var in right)
 
 
 @_step
@@ -454,6 +458,11 @@ class Constructed(Step):
 
     vars = ("subject", "predicate", "object")
     certain = frozenset(vars)
+
+
+def merged(branches: Sequence[Step]) -> Step:
+    """The union of steps, as a tree that is not deep."""
+    return balanced(branches, Merge)
 
 
 def columns_of(step: Step, vars: Vars) -> Step:

@@ -13,12 +13,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from penstock.algebra import nodes as a
+from penstock.algebra.facts import once
 from penstock.plan import steps, walk
 from penstock.plan.matching import has_part_without_length
 from penstock.plan.steps import Step, columns_of
 from penstock.plan.variables import Vars, certain, free, of_expression
 
 
+@once
 def is_independent(pattern: a.Pattern, outer: Vars) -> bool:
     """Whether the pattern with μ substituted has just those of its solutions that are compatible with μ.
 

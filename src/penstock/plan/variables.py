@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from penstock.algebra.facts import once
 from penstock.algebra.nodes import (
     BGP,
     Call,
@@ -48,6 +49,7 @@ def of_terms(terms: Iterable[object]) -> Vars:
     return frozenset(term for term in terms if isinstance(term, Var))
 
 
+@once
 def possible(pattern: Pattern) -> Vars:
     """The variables that are bound in at least one solution a pattern can have."""
     if isinstance(pattern, BGP):
@@ -75,6 +77,7 @@ def possible(pattern: Pattern) -> Vars:
     return frozenset().union(*(possible(child) for child in children(pattern)))
 
 
+@once
 def certain(pattern: Pattern) -> Vars:
     """The variables that are bound in every solution a pattern can have."""
     if isinstance(pattern, (BGP, PathPattern)):
@@ -139,6 +142,7 @@ def of_expression(expression: Expression) -> Vars:
     return frozenset(found)
 
 
+@once
 def free(pattern: Pattern) -> Vars:
     """The variables of an EXISTS pattern that the outer solution's bindings reach.
 

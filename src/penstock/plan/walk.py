@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.algebra.facts import once
 from penstock.algebra.nodes import (
     BGP,
     Aggregate,
@@ -95,14 +96,17 @@ def expressions(node: Pattern) -> tuple[Expression, ...]:
 
 def subexpressions(expression: Expression) -> Iterator[Expression]:
     """The expression and everything in it, but not what is inside EXISTS patterns."""
-    yield expression
-    if isinstance(expression, Call):
-        for argument in expression.args:
-            yield from subexpressions(argument)
-    elif isinstance(expression, Aggregate) and expression.argument is not None:
-        yield from subexpressions(expression.argument)
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, Call):
+            waiting += reversed(part.args)
+        elif isinstance(part, Aggregate) and part.argument is not None:
+            waiting.append(part.argument)
 
 
+@once
 def exists_patterns(node: Pattern) -> tuple[Pattern, ...]:
     """The patterns of all EXISTS and NOT EXISTS in the node's own expressions."""
     return tuple(
@@ -124,11 +128,11 @@ def required_and_other(
 
 def nodes(pattern: Pattern) -> Iterator[Pattern]:
     """The pattern and all patterns in it, those in EXISTS included, top down."""
-    yield pattern
-    for child in children(pattern):
-        yield from nodes(child)
-    for inner in exists_patterns(pattern):
-        yield from nodes(inner)
+    waiting = [pattern]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node) + exists_patterns(node))
 
 
 def described(query: Query) -> tuple[TriplePattern, ...]:
