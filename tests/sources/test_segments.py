@@ -6,8 +6,9 @@ import os
 
 import pytest
 
-from penstock.errors import InputError, UsageError
-from penstock.sources.segments import SETTLED, SegmentLog, end_of_last_line
+from penstock.errors import UsageError
+from penstock.sources.growth import end_of_last_line
+from penstock.sources.segments import SETTLED, SegmentLog
 from penstock.sources.streams import StreamSpec
 
 
@@ -97,30 +98,6 @@ def test_a_restart_knows_the_same_segments_and_drops_a_torn_last_entry(tmp_path)
     second.discover(follow=True)
     assert log_of(tmp_path, file).segments == second.segments
     assert taken(second) == [("a.jsonl", 0, 4), ("a.jsonl", 4, 8)]
-
-
-def test_a_compressed_file_is_one_piece_and_waits_until_it_is_left_alone(tmp_path):
-    file = tmp_path / "a.nq.gz"
-    file.write_bytes(b"123")
-    log = log_of(tmp_path, tmp_path)
-    assert log.discover(follow=True) == 0
-    past = os.stat(file).st_mtime - 2 * SETTLED
-    os.utime(file, (past, past))
-    log.discover(follow=True)
-    assert taken(log) == [("a.nq.gz", 0, 3)]
-    assert log.segments[0].whole
-    file.write_bytes(b"123456")
-    assert log.discover(follow=False) == 0
-
-
-def test_a_file_that_shrinks_is_an_error(tmp_path):
-    file = tmp_path / "a.jsonl"
-    file.write_text("111\n222\n")
-    log = log_of(tmp_path, file)
-    log.discover(follow=True)
-    file.write_text("111\n")
-    with pytest.raises(InputError, match="shrunk from 8 to 4"):
-        log.discover(follow=True)
 
 
 def test_a_file_that_is_not_there_is_the_calls_fault(tmp_path):

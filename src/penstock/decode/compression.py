@@ -39,6 +39,13 @@ class PlainReader:
             self._left -= size
         return size
 
+    def read(self, size: int) -> bytes:
+        """The next bytes, as of a file."""
+        if self._left is not None:
+            size = min(size, self._left)
+            self._left -= size
+        return self._file.read(size)
+
 
 class CompressedReader:
     """A gzip or zstd stream; `damage` tells after the last piece what broke it, if anything did.
@@ -48,7 +55,7 @@ class CompressedReader:
 
     left = None
 
-    def __init__(self, file: BinaryIO, compression: Compression) -> None:
+    def __init__(self, file: BinaryIO | PlainReader, compression: Compression) -> None:
         self._file = file
         self._compression = compression
         self._stream = None  # the decompressor inside a member or frame
@@ -130,4 +137,4 @@ def open_reader(
 ) -> PlainReader | CompressedReader:
     if compression is Compression.NONE:
         return PlainReader(file, length)
-    return CompressedReader(file, compression)
+    return CompressedReader(file if length is None else PlainReader(file, length), compression)

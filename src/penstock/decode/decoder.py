@@ -22,6 +22,7 @@ from penstock.decode.pieces import LinePieces
 from penstock.decode.splitting import align, aligned_range, lines_before, name_before
 from penstock.decode.tables import CsvDecoder, ParquetDecoder, TableDecoder
 from penstock.decode.times import TimePredicates
+from penstock.decode.turtle import declarations
 from penstock.errors import UsageError
 
 PIECE = 16 * 1024 * 1024
@@ -56,6 +57,7 @@ class Decoder:
         self.source = source
         self.strict = strict
         self.line = 1  # where the next piece begins
+        self.head = b""  # what a part of a file needs from before it: declarations, column names
         self._decoder = _DECODERS[self.format](
             source,
             self.times,
@@ -88,6 +90,14 @@ class Decoder:
         """Tells a decoder of N-Quads the graph name that stands before the next piece."""
         self._decoder.last = name
 
+    def continues(self, before: bytes, begin: int) -> None:
+        """Tells the decoder of a part of a file what stands before it, to the byte `begin`."""
+        if self.format is Format.TRIG:
+            self.head = declarations(before) + b" "
+            self._decoder.part = begin
+        elif self.format is Format.CSV:
+            self.head = before[: before.find(b"\n") + 1]
+
     def align(self, data: bytes, offset: int) -> int:
         """The first place at or after `offset` where a piece may begin."""
         return align(data, offset, self.format, self.times)
@@ -104,14 +114,14 @@ def decode_pieces(
 ) -> Iterator[Occurrences]:
     """Decodes what a reader gives, to its end or to where it breaks off."""
     if decoder.format is Format.CSV:
-        yield from decoder.pieces(_Readable(reader))
+        yield from decoder.pieces(_Readable(reader, decoder.head))
     elif decoder.format in (Format.PARQUET, Format.TRIG):  # only as a whole
         data = read_whole(reader, decoder.limits.document)
         if data is None:
             yield decoder.rejected(1, decoder.limits.document_reason())
             return
         if data:
-            yield decoder.decode(data)[0]
+            yield decoder.decode(decoder.head + data)[0]
     else:
         yield from _decode_lines(decoder, reader, piece_bytes)
     if reader.damage:
@@ -161,17 +171,20 @@ def decode_file(
     base: str | None = None,
     limits: Limits = LIMITS,
     piece_bytes: int = PIECE,
+    called: str | None = None,
 ) -> Iterator[Occurrences]:
     """Decodes a file piece by piece.
 
     Of uncompressed N-Quads and JSON lines, only the elements that begin in the bytes
-    begin…end, so that a file can be cut anywhere; `within` are the bytes that count at all.
+    begin…end, so that a file can be cut anywhere; `within` are the bytes that count at all. Of
+    other formats, begin…end are a part that is complete in itself (`sources/growth.py`). `called`
+    is the name that tells the format, if the file has been renamed.
     `source` names the file in rejects and in the names of blank nodes (its path if not given).
     `named` gives every triple with its element's name, whatever `keep_predicates` says.
     Relative IRIs are resolved against `base`; without it, elements that have one are rejected.
     """
     name = os.fspath(path)
-    format_, compression = format_of(name, format)
+    format_, compression = format_of(called or name, format)
     decoder = Decoder(format_, times, source or name, False, keep_predicates, named, base, limits)
     try:
         size = os.stat(path).st_size
@@ -188,6 +201,10 @@ def decode_file(
                 begin, end = aligned_range(path, begin, end, format_, times, within=within, limits=limits)
                 if format_ is Format.NQUADS and 0 < begin < end:
                     decoder.follows(name_before(path, begin, limits))
+            elif begin and format_ in (Format.TRIG, Format.CSV):  # a part of a file that has grown
+                decoder.continues(_text_before(path, compression, begin), begin)
+            if begin or end is not None:
+                end = size if end is None else end
                 file.seek(begin)
                 length = end - begin
             pieces = decode_pieces(decoder, open_reader(file, compression, length), piece_bytes)
@@ -195,7 +212,8 @@ def decode_file(
         for found in pieces:
             if found.rejects and begin:
                 if skipped is None:  # counted only if somebody wants to know
-                    skipped = lines_before(path, begin)
+                    skipped = _lines_before(path, compression, begin)
+                    skipped -= format_ is Format.CSV  # its own first line is the header's again
                 rejects = [replace(r, line=r.line + skipped) for r in found.rejects]
                 found = replace(found, rejects=rejects)
             if strict and found.rejects:
@@ -204,16 +222,40 @@ def decode_file(
                 yield found
 
 
+def _text_before(path: str | os.PathLike, compression: Compression, begin: int) -> bytes:
+    """The text of the first bytes of a file."""
+    with Path(path).open("rb") as file:
+        return bytes(read_whole(open_reader(file, compression, begin)) or b"")
+
+
+def _lines_before(path: str | os.PathLike, compression: Compression, begin: int) -> int:
+    """How many lines the text of the first bytes of a file has."""
+    if compression is Compression.NONE:
+        return lines_before(path, begin)
+    room, lines = memoryview(bytearray(1 << 20)), 0
+    with Path(path).open("rb") as file:
+        reader = open_reader(file, compression, begin)
+        while size := reader.read_into(room):
+            lines += bytes(room[:size]).count(b"\n")
+    return lines
+
+
 class _Readable(io.RawIOBase):
     """A reader as a file that Arrow can read."""
 
-    def __init__(self, reader: PlainReader | CompressedReader) -> None:
+    def __init__(self, reader: PlainReader | CompressedReader, head: bytes = b"") -> None:
         self._reader = reader
+        self._head = memoryview(head)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, room) -> int:
+        if self._head:
+            size = min(len(room), len(self._head))
+            memoryview(room)[:size] = self._head[:size]
+            self._head = self._head[size:]
+            return size
         return self._reader.read_into(memoryview(room))
 
 

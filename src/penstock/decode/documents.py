@@ -67,7 +67,9 @@ class DocumentDecoder:
 
 
 class TrigDecoder(DocumentDecoder):
-    """Decodes TriG, which has to be there as a whole."""
+    """Decodes TriG, which has to be there as a whole, or in parts of whole statements."""
+
+    part = 0  # where in its file the text begins: blank nodes are others in each part
 
     def decode(
         self, data: bytes | memoryview, *, first_line: int = 1, final: bool = True
@@ -83,7 +85,7 @@ class TrigDecoder(DocumentDecoder):
         written, numbers = Written(), array("q")  # which quad of the document each line is
         bad: dict[bytes | None, tuple[int, str]] = {}
         rejects = []
-        labels = NumberedLabels(self.source)
+        labels = NumberedLabels(f"{self.source} {self.part}" if self.part else self.source)
         room = max(LEAST_EXPANSION, EXPANSION * len(data))
         try:
             for number, quad in enumerate(parse(data, RdfFormat.TRIG, base_iri=self.base)):

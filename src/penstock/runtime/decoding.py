@@ -54,7 +54,7 @@ class FileDecoder:
         # As with late elements, they are few, and what they are is found out in a second look.
         pieces = self._pieces(split, named=True)
         ahead = elements_table(concat(piece.ended_after(limit) for piece in pieces), split.path)
-        rejects = ahead_rejects(ahead, split.path)
+        rejects = ahead_rejects(ahead, split)
         if self.strict:
             raise strict_error(rejects[0])
         in_time = found.ended_by(limit)
@@ -68,9 +68,16 @@ class FileDecoder:
         return elements_table(concat(piece.ended_before(watermark) for piece in pieces), split.path)
 
     def _pieces(self, split: Split, **options: Any) -> Iterator[Occurrences]:
+        path = split.place()
+        if path is None:
+            if options.get("strict"):
+                raise strict_error(_lost(split))
+            return iter([Occurrences(rejects=[_lost(split)])])
         return decode_file(
-            split.path,
+            path,
             format=self.spec.format,
+            source=split.path,
+            called=split.path,
             times=self.times,
             begin=split.start,
             end=split.end,
@@ -81,9 +88,17 @@ class FileDecoder:
         )
 
 
-def ahead_rejects(elements: pa.Table, path: str) -> list[Reject]:
+def _lost(split: Split) -> Reject:
+    reason = (
+        f"the bytes {split.start} to {split.end} of this file were replaced or removed before they were read"
+    )
+    return Reject(split.path, 0, reason, "")
+
+
+def ahead_rejects(elements: pa.Table, split: Split) -> list[Reject]:
     """Elements that are too far ahead of the clock, as rejects; the line is 0 if it cannot be told."""
     rejects = []
+    path = split.place() or split.path
     with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for row in elements.to_pylist():
             name = row["graph"] or ""
@@ -91,7 +106,7 @@ def ahead_rejects(elements: pa.Table, path: str) -> list[Reject]:
             line = lines_before(path, at) + 1 if at >= 0 else 0
             end = format_instant(row["end"])
             reason = f"the element ends at {end}, further ahead of the clock than --ahead allows"
-            rejects.append(Reject(path, line, reason, shown(" ".join([name, *row["triples"]]).strip())))
+            rejects.append(Reject(split.path, line, reason, shown(" ".join([name, *row["triples"]]).strip())))
     return rejects
 
 

@@ -101,7 +101,7 @@ def take_in(job: Job, split: Split) -> pa.RecordBatch:
              len(occurrences.rejects), 0, 0, table)
         )  # fmt: skip
     if len(occurrences.instants):
-        origin = {"earliest": int(occurrences.instants[0]), "split": asdict(split)}
+        origin = {"earliest": int(occurrences.instants[0]), "split": split.to_json()}
         key = job.keys[split.order % len(job.keys)]
         rows.append((key, ORIGIN, split.order, split.stream, NEVER, 0, 0, 0, json.dumps(origin).encode()))
     return _batch(rows)
@@ -112,7 +112,7 @@ def late_elements(job: Job, origin: bytes, watermark: int) -> bytes | None:
     said = json.loads(origin)
     if said["earliest"] >= watermark:
         return None
-    split = Split(**said["split"])
+    split = Split.from_json(said["split"])
     return to_ipc(_decoder_for(job, split.stream).late(split, watermark))
 
 

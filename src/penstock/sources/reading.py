@@ -21,9 +21,9 @@ def _after_newline(file, at: int, limit: int) -> int:
     return limit
 
 
-def line_bounds(split: Split) -> tuple[int, int]:
+def line_bounds(split: Split, path: str) -> tuple[int, int]:
     """The bytes of the lines that begin in the split: its bounds moved to beginnings of lines."""
-    with open(split.path, "rb", buffering=0) as file:
+    with open(path, "rb", buffering=0) as file:
         # A line that begins exactly at the bound belongs to the right side, so we look for
         # the newline from one byte before.
         begin = split.start
@@ -37,7 +37,8 @@ def line_bounds(split: Split) -> tuple[int, int]:
 
 def read_split(split: Split) -> bytes:
     """The content of a split; whole lines where the segment is cut by lines."""
-    begin, end = (split.start, split.end) if split.whole else line_bounds(split)
-    with open(split.path, "rb", buffering=0) as file:
+    path = split.place() or split.path
+    begin, end = (split.start, split.end) if split.whole else line_bounds(split, path)
+    with open(path, "rb", buffering=0) as file:
         file.seek(begin)
         return file.read(end - begin)

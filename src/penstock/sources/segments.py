@@ -3,6 +3,10 @@
 A segment is a range of bytes that is complete and will not change. New files and the
 growth of known ones are appended as new segments, so a position in a stream is only two
 numbers (segment, byte), and a restart reads exactly the same bytes again.
+
+Files are known by their content, not by their name (`identity.py`): one that was renamed is read
+on where it was, and one that was replaced or cut is a new one. docs/streams.md says what writers
+may do.
 """
 
 from __future__ import annotations
@@ -10,30 +14,51 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from penstock.decode.formats import Format, is_stream_file
-from penstock.errors import InputError, UsageError
+from penstock.decode.formats import Compression, Format, format_of, is_stream_file
+from penstock.errors import UsageError, storing
+from penstock.sources.growth import (
+    Members,
+    Rest,
+    end_of_last_element,
+    end_of_last_line,
+    ends_of,
+    is_whole_parquet,
+)
+from penstock.sources.identity import Mark, has, mark_of, renamed
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 
 SETTLED = 1.0
-"""Seconds that a file which is read in one piece must have been left alone in follow mode."""
-_TAIL = 1 << 16
+"""Seconds that bytes must have been there, in follow mode, where an element may still go on."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """The bytes [start, end) of a file; `whole` if they can only be read in one piece."""
+    """The bytes [start, end) of a file; `whole` if they can only be read in one piece.
+
+    `path` is the name that the file had when it was first seen; `mark` tells it from others.
+    """
 
     path: str
     start: int
     end: int
     whole: bool
+    mark: Mark | None = None  # None: a file of our own, which nobody renames
 
     def __len__(self) -> int:
         return self.end - self.start
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Segment:
+        fields = json.loads(text)
+        mark = fields.pop("mark")
+        return cls(**fields, mark=Mark(**mark) if mark else None)
 
 
 @dataclass(frozen=True)
@@ -45,55 +70,39 @@ class Range:
     end: int
 
 
-def end_of_last_line(path: str, start: int, size: int) -> int:
-    """Where the last complete line of [start, size) ends; `start` if there is none."""
-    with open(path, "rb") as file:
-        at = size
-        while at > start:
-            begin = max(start, at - _TAIL)
-            file.seek(begin)
-            found = file.read(at - begin).rfind(b"\n")
-            if found >= 0:
-                return begin + found + 1
-            at = begin
-    return start
+@dataclass
+class _File:
+    """What is known of a file, and what it looked like when we last looked."""
 
-
-def end_of_last_element(path: str, start: int, end: int) -> int:
-    """Where the last element ends that will not go on, of the complete lines in [start, end).
-
-    An element whose graph name tells its time is complete in every line. One whose time is
-    stated may go on in the next line, so its block of lines is left for the next look.
-    """
-    if end <= start:
-        return start
-    begin = max(start, end - _TAIL)
-    with open(path, "rb") as file:
-        file.seek(begin)
-        tail = file.read(end - begin)
-    if b"#t=" in tail[tail.rfind(b"\n", 0, -1) + 1 :]:
-        return end
-    from penstock.decode.splitting import align  # brings in the compiled code of decoding
-
-    last = at = 0 if begin == start else align(tail, 1)
-    while at < len(tail):
-        last, at = at, align(tail, at + 1)
-    return begin + last if last < len(tail) else start
+    name: str  # under which it was first seen
+    taken: int  # bytes that are in segments
+    mark: Mark | None
+    looked: tuple[int, int] | None = None  # size and rested size at a look that brought nothing
+    members: Members | None = None
 
 
 class SegmentLog:
     """The segments of one stream, kept in a file of JSON lines that is only appended to."""
 
-    def __init__(self, spec: StreamSpec, log: Path, spool: Path) -> None:
+    def __init__(
+        self, spec: StreamSpec, log: Path, spool: Path, now: Callable[[], float] = time.time
+    ) -> None:
         self.spec = spec
         self.log = log
         self.spool = spool  # where standard input is kept, see `spool.py`
+        self.now = now
         self.segments: list[Segment] = []
         self._until: list[int] = [0]  # bytes in the first n segments
-        self._known: dict[str, int] = {}  # path → bytes that are in segments
-        self._closed: set[str] = set()  # files read in one piece
+        self._files: dict[str, _File] = {}  # by the path where we last saw them
+        self._names: set[str] = set()  # all paths that have ever been there
+        self._by_inode: dict[int, _File] = {}
+        self._seen: dict[str, tuple[int, int, int]] = {}  # path → inode, size, time of change
+        self._strays: dict[str, _File] | None = None  # renamed to where no stream's path leads
+        self._rest = Rest()
         for line in self._stored_lines():
-            self._add(Segment(*json.loads(line)))
+            segment = Segment.from_json(line)
+            self._add(segment)
+            self._remember(segment.path, _File(segment.path, segment.end, segment.mark))
 
     def _stored_lines(self) -> list[bytes]:
         try:
@@ -108,26 +117,35 @@ class SegmentLog:
     def _add(self, segment: Segment) -> None:
         self.segments.append(segment)
         self._until.append(self._until[-1] + len(segment))
-        self._known[segment.path] = segment.end
-        if segment.whole:
-            self._closed.add(segment.path)
+
+    def _remember(self, path: str, file: _File) -> None:
+        self._files[path] = file
+        self._names.add(path)
+        if file.mark is not None and file.taken:
+            self._by_inode[file.mark.inode] = file
 
     def discover(self, *, follow: bool) -> int:
         """Append what has come since the last call; how many segments that were."""
-        found = [segment for path in self._files() if (segment := self._news(path, follow)) is not None]
+        if self._strays is None:
+            self._strays = self._gone_astray()
+        listed = list(self._paths())
+        listed += sorted(self._files.keys() - set(listed))  # the ones that are not there any more
+        found = self._news_of_strays(set(listed), follow)
+        found += [segment for path in listed for segment in self._news(path, follow)]
         if found:
-            self.log.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.log, "a") as out:
-                for segment in found:
-                    fields = [segment.path, segment.start, segment.end, segment.whole]
-                    out.write(json.dumps(fields) + "\n")
-                out.flush()
-                os.fsync(out.fileno())
+            for path in {segment.path for segment in found if segment.mark is None}:
+                _to_disk(path)  # standard input cannot be read again
+            with storing(f"the checkpoint's {self.log.name}"):
+                self.log.parent.mkdir(parents=True, exist_ok=True)
+                with open(self.log, "a") as out:
+                    out.writelines(segment.to_json() + "\n" for segment in found)
+                    out.flush()
+                    os.fsync(out.fileno())
             for segment in found:
                 self._add(segment)
         return len(found)
 
-    def _files(self) -> Iterator[str]:
+    def _paths(self) -> Iterator[str]:
         for path in self.spec.paths:
             if path == STANDARD_INPUT:
                 yield from files_below(self.spool, None)
@@ -135,37 +153,133 @@ class SegmentLog:
                 yield from files_below(Path(path), self.spec.format)
             elif os.path.exists(path):
                 yield path
-            elif path not in self._known:
+            elif path not in self._names:
                 raise UsageError(f"there is no file or directory {path}")
 
-    def _news(self, path: str, follow: bool) -> Segment | None:
-        if path in self._closed:
-            return None
-        known = self._known.get(path, 0)
+    def _news(self, path: str, follow: bool) -> list[Segment]:
+        """The segments that a path has brought since the last look."""
         try:
             status = os.stat(path)
         except FileNotFoundError:
-            return None  # a file that was read and has been tidied away
-        if not self.spec.cut_by_lines(path):
-            if follow and time.time() - status.st_mtime < SETTLED:
-                return None
-            return Segment(path, 0, status.st_size, True)
-        if status.st_size < known:
-            raise InputError(
-                f"{path} has shrunk from {known} to {status.st_size} bytes while it was read",
-                hint="a stream's file may only grow; write new data to a new file",
-            )
-        end = status.st_size
-        if end > known and (follow or not self._is_over(path)):
-            end = end_of_last_line(path, known, end)
-            settled = time.time() - status.st_mtime >= SETTLED
-            if self.spec.format_for(path) is Format.NQUADS and not settled:
-                end = end_of_last_element(path, known, end)
-        return Segment(path, known, end, False) if end > known else None
+            status = None  # tidied away, or renamed and not there again yet
+        file = self._files.get(path)
+        news: list[Segment] = []
+        if file is not None and not self._is_still(file, path, status):
+            # Another file is here now, or none. What the one before has got since goes first.
+            elsewhere = renamed(path, file.mark)
+            if elsewhere is not None:
+                news = self._growth(file, elsewhere, os.stat(elsewhere), follow)
+                self._strays[elsewhere] = file
+            del self._files[path]
+            file = None
+        if status is None:
+            return news
+        if file is None:
+            known = self._by_inode.get(status.st_ino)
+            if known is None or not has(path, known.mark):
+                known = _File(path, 0, None if self._is_ours(path) else mark_of(path, 0))
+            self._remember(path, file := known)
+        return news + self._growth(file, path, status, follow)
+
+    def _is_still(self, file: _File, path: str, status: os.stat_result | None) -> bool:
+        """Whether a path still has the file that it had."""
+        if status is None:
+            return False
+        if file.mark is None:
+            return True
+        if file.taken == 0:  # nothing tells it from others yet
+            return status.st_ino == file.mark.inode
+        seen = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if seen != self._seen.get(path):  # not in every look: most files stay as they are
+            if not has(path, file.mark):
+                return False
+            self._seen[path] = seen
+        return True
+
+    def _gone_astray(self) -> dict[str, _File]:
+        """The files that had other names when an earlier run saw them, by where they are now."""
+        strays = {}
+        for file in self._by_inode.values():
+            if self._files.get(file.name) is not file:
+                place = renamed(file.name, file.mark)
+                if place is not None:
+                    strays[place] = file
+        return strays
+
+    def _news_of_strays(self, listed: set[str], follow: bool) -> list[Segment]:
+        """Who has a renamed file open may still write to it."""
+        news = []
+        for place, file in list(self._strays.items()):
+            if place in listed:
+                del self._strays[place]
+                continue
+            try:
+                status = os.stat(place)
+            except FileNotFoundError:
+                status = None
+            if status is None or status.st_ino != file.mark.inode or status.st_size < file.taken:
+                del self._strays[place]
+                again = renamed(place, file.mark)
+                if again is None or again in listed:
+                    continue
+                self._strays[again] = file
+                place, status = again, os.stat(again)
+            news += self._growth(file, place, status, follow)
+        return news
+
+    def _is_ours(self, path: str) -> bool:
+        return Path(path).parent == self.spool
+
+    def _growth(self, file: _File, path: str, status: os.stat_result, follow: bool) -> list[Segment]:
+        """What is complete of a file, beyond what is taken."""
+        start, size = file.taken, status.st_size
+        if size <= start:
+            return []
+        by_lines = self.spec.cut_by_lines(file.name, path)
+        if follow or not self._is_over(path):
+            end = self._complete(file, path, status, by_lines)
+        else:
+            end = size
+        if end <= start:
+            return []
+        file.taken, file.looked = end, None
+        if not self._is_ours(path):
+            file.mark = mark_of(path, end)
+            self._by_inode[status.st_ino] = file
+        return [Segment(file.name, start, end, not by_lines, file.mark)]
+
+    def _complete(self, file: _File, path: str, status: os.stat_result, by_lines: bool) -> int:
+        """Where what is complete ends in a file that may grow."""
+        start, size = file.taken, status.st_size
+        rested = min(size, self._rest.size(status, self.now(), SETTLED))
+        if file.looked == (size, rested):
+            return start
+        file.looked = (size, rested)
+        form, compression = format_of(file.name, self.spec.format)
+        if by_lines:
+            end = end_of_last_line(path, start, size)
+            if form is Format.NQUADS and rested < size:
+                end = max(end_of_last_element(path, start, end), end_of_last_line(path, start, rested))
+            return end
+        if rested <= start:
+            return start
+        ends = ends_of(form, compression)
+        if compression is not Compression.NONE:
+            if file.members is None or file.members.safe != start:
+                file.members = Members(compression, start, ends, self.spec.limits.document)
+            return file.members.look(path, rested)
+        if form is Format.PARQUET:
+            return size if rested == size and is_whole_parquet(path, size) else start
+        with open(path, "rb") as content:
+            content.seek(start)
+            text = content.read(min(rested - start, self.spec.limits.document + 1))
+        end = ends(text)
+        # What is longer than a document may be will be rejected: it is not waited for.
+        return rested if end == 0 and len(text) > self.spec.limits.document else start + end
 
     def _is_over(self, path: str) -> bool:
         """Whether a file has all that it will ever have, in a run that does not follow."""
-        return Path(path).parent != self.spool or (self.spool / ENDED).exists()
+        return not self._is_ours(path) or (self.spool / ENDED).exists()
 
     @property
     def finished(self) -> bool:
@@ -220,3 +334,13 @@ def files_below(directory: Path, stated_format: str | None) -> list[str]:
             if name[0] not in "._" and (stated_format or is_stream_file(name))
         ]
     return sorted(found)
+
+
+def _to_disk(path: str) -> None:
+    """What a position refers to must survive the machine."""
+    for place in (path, os.path.dirname(path)):
+        handle = os.open(place, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

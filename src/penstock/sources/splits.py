@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import InputError
+from penstock.sources.identity import Mark, place_of
 from penstock.sources.pace import Pace, Pacer, wall_clock
 from penstock.sources.segments import SegmentLog
 from penstock.sources.streams import StreamSpec
@@ -39,6 +40,19 @@ class Split:
     segment_end: int
     whole: bool
     not_after: int | None = None  # elements that end later are too far ahead of the clock
+    mark: Mark | None = None  # which file it is, whatever its name is by now
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Split:
+        mark = fields["mark"]
+        return cls(**fields | {"mark": Mark(**mark) if mark else None})
+
+    def place(self) -> str | None:
+        """Where its file is now; None if its bytes are gone."""
+        return self.path if self.mark is None else place_of(self.path, self.mark)
 
 
 @dataclass(frozen=True)
@@ -163,7 +177,8 @@ class SplitPlanner:
                 tasks[-1].append(
                     Split(
                         stream, order, each.segment.path, at, stop,
-                        each.segment.start, each.segment.end, each.segment.whole, not_after,
+                        each.segment.start, each.segment.end, each.segment.whole,
+                        not_after, each.segment.mark,
                     )
                 )  # fmt: skip
                 order += 1

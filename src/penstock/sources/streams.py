@@ -48,12 +48,12 @@ class StreamSpec:
         """The format of one of its files."""
         return format_of(path, self.format)[0]
 
-    def cut_by_lines(self, path: str) -> bool:
-        """Whether a file may be cut between any two lines, and may grow while it is read."""
-        form, compression = format_of(path, self.format)
+    def cut_by_lines(self, name: str, path: str | None = None) -> bool:
+        """Whether a file may be cut between any two lines; `path` is where it is, if renamed."""
+        form, compression = format_of(name, self.format)
         if compression is not Compression.NONE or form not in OF_LINES:
             return False
-        return form is not Format.JSONLD or _is_json_lines(path, self.limits.line)
+        return form is not Format.JSONLD or _is_json_lines(path or name, self.limits.line)
 
     @property
     def from_standard_input(self) -> bool:

@@ -1,0 +1,221 @@
+"""How much of a file that is being written is complete: lines, statements, members, documents.
+
+What is taken of a file ends where its format allows it to end; the rest waits until more is
+there. Nothing is closed for good: what is appended later is taken later.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Callable
+
+from penstock.decode.formats import Compression, Format
+from penstock.decode.turtle import end_of_statements
+
+_CHUNK = 1 << 20
+_TAIL = 1 << 16
+_STEP = 1024  # compressed bytes at a time: each four may stand for 128 KiB
+
+Ends = Callable[[bytes], int]
+"""How many bytes of a text are complete."""
+
+
+def end_of_quads(text: bytes) -> int:
+    """Where the last line of N-Quads ends; the last one of a file may lack its line break."""
+    from penstock.decode.splitting import STATEMENT  # brings in the compiled code of decoding
+
+    end = text.rfind(b"\n") + 1
+    last = STATEMENT.match(text, end)
+    return len(text) if last is not None and not text[last.end() :].strip() else end
+
+
+def end_of_json_lines(text: bytes) -> int:
+    end = text.rfind(b"\n") + 1
+    return len(text) if end_of_document(text[end:]) else end
+
+
+def end_of_rows(text: bytes) -> int:
+    """Where the last row of CSV ends: a line break between quotes ends none."""
+    end = len(text)
+    quotes = text.count(b'"')
+    while (at := text.rfind(b"\n", 0, end)) >= 0:
+        quotes -= text.count(b'"', at, end)
+        if quotes % 2 == 0:
+            return at + 1
+        end = at
+    return 0
+
+
+def end_of_document(text: bytes) -> int:
+    try:
+        json.loads(text)
+    except ValueError:
+        return 0
+    return len(text)
+
+
+def ends_of(form: Format, compression: Compression) -> Ends:
+    """How texts of a format end; plain N-Quads and JSON lines need no such look."""
+    if form is Format.JSONLD:
+        return end_of_document if compression is Compression.NONE else end_of_json_lines
+    return {Format.TRIG: end_of_statements, Format.CSV: end_of_rows, Format.NQUADS: end_of_quads}.get(
+        form, len
+    )
+
+
+def end_of_last_line(path: str, start: int, size: int) -> int:
+    """Where the last complete line of [start, size) ends; `start` if there is none."""
+    with open(path, "rb") as file:
+        at = size
+        while at > start:
+            begin = max(start, at - _TAIL)
+            file.seek(begin)
+            found = file.read(at - begin).rfind(b"\n")
+            if found >= 0:
+                return begin + found + 1
+            at = begin
+    return start
+
+
+def end_of_last_element(path: str, start: int, end: int) -> int:
+    """Where the last element ends that will not go on, of the complete lines in [start, end).
+
+    An element whose graph name tells its time is complete in every line. One whose time is
+    stated may go on in the next line, so its block of lines is left for the next look.
+    """
+    if end <= start:
+        return start
+    begin = max(start, end - _TAIL)
+    with open(path, "rb") as file:
+        file.seek(begin)
+        tail = file.read(end - begin)
+    if b"#t=" in tail[tail.rfind(b"\n", 0, -1) + 1 :]:
+        return end
+    from penstock.decode.splitting import align  # brings in the compiled code of decoding
+
+    last = at = 0 if begin == start else align(tail, 1)
+    while at < len(tail):
+        last, at = at, align(tail, at + 1)
+    return begin + last if last < len(tail) else start
+
+
+def is_whole_parquet(path: str, size: int) -> bool:
+    """Whether a Parquet file has its end, which is written last."""
+    if size < 12:
+        return False
+    with open(path, "rb") as file:
+        file.seek(size - 8)
+        length, magic = int.from_bytes(file.read(4), "little"), file.read(4)
+    if magic != b"PAR1" or length > size - 12:
+        return False
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        pq.read_metadata(path)
+    except (pa.ArrowInvalid, OSError):
+        return False
+    return True
+
+
+class Members:
+    """The members (frames) of a compressed file that grows; each byte is looked at once.
+
+    A file may be read up to the end of a member, if the text so far ends there, too.
+    """
+
+    def __init__(self, compression: Compression, start: int, ends: Ends, longest: int) -> None:
+        self.compression = compression
+        self.longest = longest  # bytes that are kept to find the end of a text; decoding rejects more
+        self.at = self.safe = start  # looked at up to here; complete up to here
+        self.ends = ends
+        self._stream = None
+        self._text = bytearray()  # since `safe`; of lines only the last one matters
+        self.broken = False
+
+    def look(self, path: str, size: int) -> int:
+        """Where the complete members end in the first `size` bytes."""
+        with open(path, "rb") as file:
+            file.seek(self.at)
+            while self.at < size and not self.broken:
+                self._take(file.read(min(_CHUNK, size - self.at)))
+        return size if self.broken else self.safe
+
+    def _take(self, data: bytes) -> None:
+        if not data:
+            self.broken = True
+        while data and not self.broken:
+            if self._stream is None:
+                if not data.strip(b"\0"):  # padding after the last member
+                    self.at += len(data)
+                    return
+                self._stream = self._open()
+            step = data[:_STEP]
+            try:
+                self._unpack(step)
+            except Exception as problem:  # noqa: BLE001 — two libraries' errors
+                if not isinstance(problem, zlib.error) and type(problem).__name__ != "ZstdError":
+                    raise
+                self.broken = True  # decoding says what is wrong with it
+                return
+            used = len(step) - (len(self._stream.unused_data) if self._stream.eof else 0)
+            self.at += used
+            data = data[used:]
+            if self._stream.eof:
+                self._stream = None
+                if len(self._text) > self.longest or self.ends(bytes(self._text)) == len(self._text):
+                    self.safe = self.at
+                    self._text.clear()
+
+    def _unpack(self, data: bytes) -> None:
+        """However much some bytes unpack to, only a part of it is held at a time."""
+        if self.compression is not Compression.GZIP:
+            self._keep(self._stream.decompress(data))
+            return
+        while True:
+            text = self._stream.decompress(data, _CHUNK)
+            self._keep(text)
+            data = self._stream.unconsumed_tail
+            if self._stream.eof or (not data and len(text) < _CHUNK):
+                return
+
+    def _keep(self, text: bytes) -> None:
+        if self.ends in (end_of_quads, end_of_json_lines) and b"\n" in text:
+            self._text.clear()
+            text = text[text.rfind(b"\n") + 1 :]
+        if self.ends is not len and len(self._text) <= self.longest:
+            self._text += text
+
+    def _open(self):
+        if self.compression is Compression.GZIP:
+            return zlib.decompressobj(wbits=31)
+        import zstandard
+
+        return zstandard.ZstdDecompressor().decompressobj()
+
+
+class Rest:
+    """How much of a growing file has been there for a while, so that its writer means it.
+
+    Elements whose time is stated apart from them have no end that can be seen: what has been
+    written within a moment belongs together.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[int, list[tuple[float, int]]] = {}  # inode → when it first had which size
+
+    def size(self, status: os.stat_result, now: float, moment: float) -> int:
+        """How much of a file is older than a moment."""
+        seen = self._seen.setdefault(status.st_ino, [])
+        if seen and seen[-1][1] > status.st_size:
+            seen.clear()
+        if not seen or seen[-1][1] < status.st_size:
+            seen.append((now, status.st_size))
+        if now - status.st_mtime >= moment:
+            seen[:] = [(now - moment, status.st_size)]
+        while len(seen) > 1 and now - seen[1][0] >= moment:
+            seen.pop(0)
+        when, size = seen[0]
+        return size if now - when >= moment else 0
