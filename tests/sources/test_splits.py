@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 
 import pytest
 
@@ -137,3 +138,64 @@ def test_standard_input_is_followed_until_it_ends(tmp_path, small_pieces):
     batches = list(all_batches(plan))
     assert b"".join(content(tasks) for _, tasks in batches) == b"one\ntwo\nthree"
     assert batches[-1][0]["ended"]
+
+
+def stated(n: int) -> bytes:
+    """An element of two lines, whose time stands in the first."""
+    at = "<http://www.w3.org/ns/prov#generatedAtTime>"
+    instant = f'"2026-01-01T00:00:{n % 60:02d}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+    return f"<x:{n}> {at} {instant} .\n<x:s> <x:p> <x:o> <x:{n}> .\n".encode()
+
+
+@pytest.mark.parametrize("piece", [17, 150, 4000])
+def test_standard_input_is_kept_in_parts_and_parts_that_are_done_are_deleted(tmp_path, small_pieces, piece):
+    spec = StreamSpec(None, ("-",))
+    log = tmp_path / "log"
+    data = b"".join(map(stated, range(60)))
+    reading, writing = os.pipe()
+    spool = Spool(spec, log / "stdin-0", reading, part=500)
+    spool.start()
+    for at in range(0, len(data), piece):
+        os.write(writing, data[at : at + piece])
+        time.sleep(0.001)  # so that the spool gets more than one piece; any pieces are right
+    os.close(writing)
+    spool.join()
+    parts = sorted((log / "stdin-0").glob("input-*"))
+    assert b"".join(part.read_bytes() for part in parts) == data
+    assert all(part.read_bytes().startswith(b"<x:") for part in parts)
+    assert all(
+        part.read_bytes().count(b"generatedAtTime") * 2 == part.read_bytes().count(b"\n") for part in parts
+    )
+    plan = SplitPlanner([spec], log, follow=False, batch_bytes=300, parallelism=1)
+    read, before = b"", None
+    for offset, tasks in all_batches(plan):
+        read += content(tasks)
+        if before is not None:  # as Spark does: when the next batch is planned, the one before is done
+            plan.done(before)
+            again = SplitPlanner([spec], log, follow=False, batch_bytes=300, parallelism=1)
+            assert again.tasks(before, offset) == tasks
+            assert content(tasks) == content(again.tasks(before, offset))
+        before = offset
+    assert read == data
+    left = sorted((log / "stdin-0").glob("input-*"))
+    assert len(left) <= 2
+    assert left[-1] == parts[-1]
+    number = Spool(spec, log / "stdin-0", 0)._next_file().name
+    assert number == f"input-{len(parts) + 1:06d}.nq", "the name of a deleted part is not used again"
+
+
+def test_standard_input_is_on_the_disk_before_an_offset_refers_to_it(tmp_path, monkeypatch, small_pieces):
+    synced = []
+    sync = os.fsync
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: (synced.append(os.readlink(f"/proc/self/fd/{handle}")), sync(handle))
+    )
+    place = tmp_path / "log" / "stdin-0"
+    place.mkdir(parents=True)
+    (place / "input-000001.nq").write_bytes(stated(1))
+    (place / ".ended").touch()
+    plan = SplitPlanner(
+        [StreamSpec(None, ("-",))], tmp_path / "log", follow=False, batch_bytes=99, parallelism=1
+    )
+    plan.latest(plan.initial())
+    assert synced == [str(place / "input-000001.nq"), str(place), str(tmp_path / "log" / "segments-0.log")]

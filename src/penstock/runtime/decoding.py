@@ -53,7 +53,7 @@ class FileDecoder:
             return found
         # As with late elements, they are few, and what they are is found out in a second look.
         pieces = self._pieces(split, named=True)
-        ahead = elements_table(concat(piece.ended_after(limit) for piece in pieces), split.path)
+        ahead = elements_table(concat(piece.ended_after(limit) for piece in pieces), _source(split))
         rejects = ahead_rejects(ahead, split)
         if self.strict:
             raise strict_error(rejects[0])
@@ -65,7 +65,7 @@ class FileDecoder:
         if split.not_after is not None:  # what is too far ahead was rejected already
             watermark = min(watermark, split.not_after + 1)
         pieces = self._pieces(split, named=True)
-        return elements_table(concat(piece.ended_before(watermark) for piece in pieces), split.path)
+        return elements_table(concat(piece.ended_before(watermark) for piece in pieces), _source(split))
 
     def _pieces(self, split: Split, **options: Any) -> Iterator[Occurrences]:
         path = split.place()
@@ -76,7 +76,7 @@ class FileDecoder:
         return decode_file(
             path,
             format=self.spec.format,
-            source=split.path,
+            source=_source(split),
             called=split.path,
             times=self.times,
             begin=split.start,
@@ -86,6 +86,14 @@ class FileDecoder:
             limits=self.spec.limits,
             **options,
         )
+
+
+def _source(split: Split) -> str:
+    """Where a split comes from, for people and for the names of blank nodes.
+
+    The parts in which standard input is kept are one source: labels mean the same in all of them.
+    """
+    return split.path if split.mark is not None else "standard input"
 
 
 def _lost(split: Split) -> Reject:
@@ -106,7 +114,9 @@ def ahead_rejects(elements: pa.Table, split: Split) -> list[Reject]:
             line = lines_before(path, at) + 1 if at >= 0 else 0
             end = format_instant(row["end"])
             reason = f"the element ends at {end}, further ahead of the clock than --ahead allows"
-            rejects.append(Reject(split.path, line, reason, shown(" ".join([name, *row["triples"]]).strip())))
+            rejects.append(
+                Reject(_source(split), line, reason, shown(" ".join([name, *row["triples"]]).strip()))
+            )
     return rejects
 
 

@@ -39,6 +39,10 @@ class ElementReader(FileStreamReader):
         with carried():
             return super().partitions(start, end)
 
+    def commit(self, end: dict) -> None:
+        with carried():
+            super().commit(end)
+
     def read(self, partition: TaskPartition) -> Iterator[pa.RecordBatch]:
         from penstock.runtime.intake import announce, take_in
 

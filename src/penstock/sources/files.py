@@ -77,6 +77,8 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 ahead=options.ahead,
                 tick=options.tick,
             )
+            if options.follow:
+                self._planner.watch()
         return self._planner
 
     def __getstate__(self) -> dict[str, Any]:
@@ -96,6 +98,10 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: Offset, end: Offset) -> list[TaskPartition]:
         return [TaskPartition(task) for task in self.planner.tasks(start, end)]
+
+    def commit(self, end: Offset) -> None:
+        """Spark has finished the batch that ended there."""
+        self.planner.done(end)
 
     def read(self, partition: TaskPartition) -> Iterator[Any]:
         for split in partition.task.splits:

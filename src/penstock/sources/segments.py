@@ -294,6 +294,18 @@ class SegmentLog:
             rest -= max(0, byte - self.segments[segment].start)
         return rest
 
+    def trim(self, position: tuple[int, int]) -> None:
+        """Delete the parts of standard input that lie before a position, but for the last one."""
+        needed = {segment.path for segment in self.segments[position[0] :]}
+        for path in files_below(self.spool, None)[:-1]:
+            if (
+                path in self._names
+                and path not in needed
+                and self._files[path].taken == os.stat(path).st_size
+            ):
+                os.unlink(path)
+                del self._files[path]
+
     def ranges(self, start: tuple[int, int], end: tuple[int, int]) -> Iterator[Range]:
         """The ranges of bytes between two positions."""
         segment, byte = start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -104,13 +105,35 @@ class SplitPlanner:
         self._over = [False] * len(streams)  # nothing more can come than what is known
         self._looked = False
         self._next_look = 0.0
+        self._lock = threading.RLock()
+        self._problem: Exception | None = None  # what a look of the watch ended with
+
+    def watch(self) -> None:
+        """Look by itself from now on: files come and go while a batch runs."""
+
+        def look() -> None:
+            while self._problem is None:
+                try:
+                    with self._lock:
+                        self._look()
+                except Exception as problem:  # noqa: BLE001 — raised again by `latest`
+                    self._problem = problem
+                time.sleep(LOOK_AGAIN)
+
+        threading.Thread(target=look, name="penstock-watch", daemon=True).start()
 
     def initial(self) -> Offset:
         return _offset([(0, 0) for _ in self.logs], self.pacer.initial(), False)
 
     def latest(self, start: Offset) -> Offset:
         """Where the next batch should end; `start` itself if there is nothing to do."""
-        self._look()
+        with self._lock:
+            if self._problem is not None:
+                raise self._problem
+            self._look()
+            return self._next(start)
+
+    def _next(self, start: Offset) -> Offset:
         finished = all(self._over)
         rest = [log.remaining(tuple(at)) for log, at in zip(self.logs, start["at"], strict=True)]
         if start["ended"]:
@@ -152,8 +175,18 @@ class SplitPlanner:
                 self._over[i] = over
         self._looked = True
 
+    def done(self, end: Offset) -> None:
+        """No batch will ask again for what lies before an offset."""
+        with self._lock:
+            for log, at in zip(self.logs, end["at"], strict=True):
+                log.trim(tuple(at))
+
     def tasks(self, start: Offset, end: Offset) -> list[Task]:
         """The work of one batch: splits of even size, in order, the control in the first."""
+        with self._lock:
+            return self._tasks(start, end)
+
+    def _tasks(self, start: Offset, end: Offset) -> list[Task]:
         ranges = [
             (stream, each)
             for stream, log in enumerate(self.logs)

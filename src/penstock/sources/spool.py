@@ -1,8 +1,8 @@
 """Standard input as a durable log: kept in files, so that a restart can read it again.
 
-What comes in is written to a file, which the source follows like any that grows. After a
-restart with the same checkpoint, standard input is taken as the continuation of what came
-before.
+What comes in is written to files, which the source follows like any that grow; it brings them to
+the disk before a batch refers to them, and deletes what no batch can ask for any more. After a
+restart with the same checkpoint, standard input is taken as the continuation of what came before.
 """
 
 from __future__ import annotations
@@ -16,26 +16,30 @@ from penstock.sources.segments import ENDED
 from penstock.sources.streams import OF_LINES, StreamSpec
 
 _CHUNK = 1 << 20
+_TAIL = 1 << 16
+PART = 64 << 20
+"""Bytes after which a new file is begun, so that what has been read can be deleted."""
 
 
 class Spool(threading.Thread):
     """Copies a file descriptor into the spool directory until it ends."""
 
-    def __init__(self, spec: StreamSpec, directory: Path, descriptor: int = 0) -> None:
+    def __init__(self, spec: StreamSpec, directory: Path, descriptor: int = 0, part: int = PART) -> None:
         super().__init__(name="penstock-spool", daemon=True)
-        form = format_named(spec.format) if spec.format else Format.NQUADS
-        self.of_lines = form in OF_LINES
-        self.suffix = next(suffix for suffix, each in SUFFIXES.items() if each is form)
+        self.form = format_named(spec.format) if spec.format else Format.NQUADS
+        self.suffix = next(suffix for suffix, each in SUFFIXES.items() if each is self.form)
         self.directory = directory
         self.descriptor = descriptor
+        self.part = part
         self.problem: OSError | None = None
         directory.mkdir(parents=True, exist_ok=True)
         (directory / ENDED).unlink(missing_ok=True)
-        self._number = len(list(directory.glob("input-*")))
+        names = (path.name.split(".")[0] for path in directory.glob("input-*"))
+        self._number = max((int(name.removeprefix("input-")) for name in names), default=0)
 
     def run(self) -> None:
         try:
-            if self.of_lines:
+            if self.form in OF_LINES:
                 self._copy_lines()
             else:
                 self._copy_whole()
@@ -48,13 +52,27 @@ class Spool(threading.Thread):
         return self.directory / f"input-{self._number:06d}{self.suffix}"
 
     def _copy_lines(self) -> None:
-        # One file, however long: a new one could begin in the middle of an element.
-        out = os.open(self._next_file(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        out, size, before = _opened(self._next_file()), 0, b""
         try:
             while data := os.read(self.descriptor, _CHUNK):
-                _write_all(out, data)
+                cut = self._cut(before, data) if size >= self.part else None
+                _write_all(out, data[:cut])
+                if cut is not None:
+                    os.close(out)
+                    out, size = _opened(self._next_file()), 0
+                    _write_all(out, data[cut:])
+                size += len(data)
+                before = (before + data)[-_TAIL:]
         finally:
             os.close(out)
+
+    def _cut(self, before: bytes, data: bytes) -> int | None:
+        """Where the next file may begin in some data: not in the middle of a line or an element."""
+        from penstock.decode.splitting import align  # brings in the compiled code of decoding
+
+        text = before + data
+        at = align(text, max(1, len(before)), self.form)
+        return at - len(before) if at < len(text) else None
 
     def _copy_whole(self) -> None:
         aside = self.directory / ".incoming"
@@ -62,6 +80,10 @@ class Spool(threading.Thread):
             while data := os.read(self.descriptor, _CHUNK):
                 out.write(data)
         os.replace(aside, self._next_file())
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
