@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from functions.notation import ERROR, expected, value
@@ -27,9 +29,26 @@ MOMENT = '"2026-01-31T12:30:00Z"^^xsd:dateTime'
         (("xsd:decimal", '"1.50"'), "1.5"),
         (("xsd:decimal", "3"), '"3"^^xsd:decimal'),
         (("xsd:decimal", "1.5e0"), "1.5"),
-        (("xsd:decimal", "1e-7"), "0.0000001"),
+        (("xsd:decimal", "1e-7"), '"%s"^^xsd:decimal' % format(Decimal(1e-7), "f")),
+        (("xsd:decimal", "1e22"), '"10000000000000000000000"^^xsd:decimal'),
+        (("xsd:decimal", '"-0.0"^^xsd:double'), '"0"^^xsd:decimal'),
         (("xsd:decimal", '"1e3"'), ERROR),
-        (("xsd:decimal", '"0.1"^^xsd:float'), "0.1"),
+        (("xsd:decimal", '"0.1"^^xsd:float'), "0.100000001490116119384765625"),
+        (("xsd:double", '"-0.0"^^xsd:decimal'), '"0.0E0"^^xsd:double'),
+        (("xsd:float", '"-0.0"^^xsd:decimal'), '"0.0E0"^^xsd:float'),
+        (("xsd:double", '"-0"^^xsd:integer'), '"0.0E0"^^xsd:double'),
+        # just above the middle between two floats; the nearest double is the middle itself
+        (("xsd:float", "1.00000005960464477539062500001"), '"1.0000001E0"^^xsd:float'),
+        (("xsd:float", '"1.00000005960464477539062500001"'), '"1.0000001E0"^^xsd:float'),
+        (("xsd:float", "1.00000017881393432617187499999"), '"1.0000001E0"^^xsd:float'),
+        (("xsd:float", "-1.00000005960464477539062500001"), '"-1.0000001E0"^^xsd:float'),
+        (("xsd:float", "154742504910672534362390528"), '"1.5474251E26"^^xsd:float'),
+        (("xsd:string", '"PT36H"^^xsd:dayTimeDuration'), '"P1DT12H"'),
+        (("xsd:string", '"P14M"^^xsd:yearMonthDuration'), '"P1Y2M"'),
+        (("xsd:string", '"-PT0S"^^xsd:duration'), '"PT0S"'),
+        (("xsd:string", '"2026-01-31T24:00:00.50-00:00"^^xsd:dateTime'), '"2026-01-31T24:00:00.50-00:00"'),
+        (("xsd:string", '"2026-01-31T24:00:00.00-00:00"^^xsd:dateTime'), '"2026-02-01T00:00:00Z"'),
+        (("xsd:string", '"24:00:00"^^xsd:time'), '"00:00:00"'),
         (("xsd:double", '"1e3"'), '"1.0E3"^^xsd:double'),
         (("xsd:double", '"INF"'), '"INF"^^xsd:double'),
         (("xsd:double", '"+INF"'), '"INF"^^xsd:double'),

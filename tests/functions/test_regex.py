@@ -73,7 +73,7 @@ def test_the_limits_are_exact():
 def test_a_search_that_starts_again_and_again_is_bounded():
     """After each of its matches this one looks at all the rest of the text."""
     with pytest.raises(LimitError):
-        replace("a" * 300_000, "a*b|a", "")
+        replace("a" * 30_000, "a*b|a", "", "", Limits(replace=10**9))
 
 
 @pytest.mark.parametrize(

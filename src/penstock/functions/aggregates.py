@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, DecimalException
+from fractions import Fraction
 
 from penstock.algebra.nodes import Aggregate
 from penstock.functions import numeric
@@ -145,8 +146,20 @@ def add_up(numbers: Iterable[Number]) -> Number:
     if kind == DECIMAL:
         return Number(DECIMAL, exact)
     floats.append(numeric.convert(Number(DECIMAL, exact), DOUBLE))
-    try:
-        total = math.fsum(floats)
-    except (OverflowError, ValueError):  # beyond the range, or infinities of both signs
-        total = sum(sorted(floats))
+    total = _sum(floats)
     return Number(kind, numeric.single(total) if kind == FLOAT else total)
+
+
+def _sum(floats: list[float]) -> float:
+    """The sum of doubles, rounded once; infinities and NaN decide whatever else there is."""
+    special = [value for value in floats if not math.isfinite(value)]
+    if special:
+        return sum(special)
+    try:
+        return math.fsum(floats)
+    except OverflowError:  # on the way, or in the end
+        total = sum(map(Fraction, floats))
+        try:
+            return float(total)
+        except OverflowError:
+            return math.inf if total > 0 else -math.inf

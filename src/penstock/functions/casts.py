@@ -46,8 +46,8 @@ def to_string(term: Term) -> Term:
     found = value_of(term)
     if isinstance(found, Number):
         return Literal(numeric.as_text(found))
-    if isinstance(found, bool):
-        return Literal("true" if found else "false")
+    if isinstance(found, (bool, Moment, Duration)):
+        return Literal(literal_of(found).value)
     return Literal(term.value)
 
 
@@ -99,7 +99,7 @@ def _to_moment(kind: str) -> Cast:
         if (found.kind, kind) == ("dateTime", "date"):
             return literal_of(Moment(kind, midnight, found.zone))
         if (found.kind, kind) == ("dateTime", "time"):
-            return literal_of(Moment(kind, found.local - midnight, found.zone))
+            return literal_of(Moment(kind, numeric.EXACT.subtract(found.local, midnight), found.zone))
         raise _refusal(term, datatype)
 
     return cast

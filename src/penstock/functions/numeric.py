@@ -14,6 +14,8 @@ import struct
 from decimal import Decimal
 from typing import NamedTuple
 
+import numpy as np
+
 from penstock.functions.errors import ExpressionError
 from penstock.terms import XSD, Literal
 
@@ -54,6 +56,7 @@ _DOUBLE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _SPECIAL = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
 
 _TRAPS = [decimal.InvalidOperation, decimal.Overflow, decimal.DivisionByZero]
+# Decimals are added, subtracted and multiplied in this context only: `a + b` and abs(a) round to 28 digits.
 # Sums and products are exact; ten thousand digits are enough for anything that is written out.
 EXACT = decimal.Context(prec=10_000, traps=[*_TRAPS, decimal.Inexact], Emax=99_999, Emin=-99_999)
 
@@ -76,7 +79,10 @@ def read_integer(text: str, datatype: str = XSD.integer.value) -> Number | None:
 
 
 def read_decimal(text: str) -> Number | None:
-    return Number(DECIMAL, Decimal(text)) if _DECIMAL.fullmatch(text) else None
+    if not _DECIMAL.fullmatch(text):
+        return None
+    value = Decimal(text)
+    return Number(DECIMAL, value if value else value.copy_abs())  # no decimal is a negative zero
 
 
 def read_double(text: str) -> Number | None:
@@ -86,8 +92,9 @@ def read_double(text: str) -> Number | None:
 
 
 def read_float(text: str) -> Number | None:
-    number = read_double(text)
-    return number and Number(FLOAT, single(number.value))
+    if text in _SPECIAL:
+        return Number(FLOAT, _SPECIAL[text])
+    return Number(FLOAT, nearest_single(Decimal(text))) if _DOUBLE.fullmatch(text) else None
 
 
 def single(value: float) -> float:
@@ -96,6 +103,23 @@ def single(value: float) -> float:
         return struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
         return math.copysign(math.inf, value)
+
+
+def nearest_single(exact: int | Decimal) -> float:
+    """The float in single precision that is nearest to a number; a double in between must not round it.
+
+    If the double is not exact, its last bit is made odd: then it lies in the middle between two
+    floats only if the number itself does.
+    """
+    value = _float(exact)
+    if not value or math.isinf(value):
+        return value
+    if Decimal(value) != exact:
+        if Decimal(value).copy_abs() > Decimal(exact).copy_abs():
+            value = math.nextafter(value, 0.0)
+        if not struct.unpack("<q", struct.pack("<d", value))[0] & 1:
+            value = math.nextafter(value, math.copysign(math.inf, value))
+    return single(value)
 
 
 # --- value → lexical form ----------------------------------------------------------------
@@ -142,14 +166,18 @@ def as_text(number: Number) -> str:
     return canonical(number)
 
 
+def as_written(number: Number) -> Decimal:
+    """A number as a decimal; a float or double as the shortest one that reads back as the same."""
+    if number.kind < FLOAT:
+        return Decimal(number.value)
+    if not math.isfinite(number.value):
+        raise ExpressionError(f"{canonical(number)} is not finite")
+    return Decimal(_shortest(number.value, number.kind))
+
+
 def _shortest(value: float, kind: int) -> str:
     """The shortest digits that read back as the same float or double."""
-    if kind == FLOAT:
-        for digits in range(1, 10):
-            text = f"{value:.{digits}g}"
-            if single(float(text)) == value:
-                return text
-    return repr(value)
+    return np.format_float_scientific(np.float32(value)) if kind == FLOAT else repr(value)
 
 
 def _scientific(text: str) -> str:
@@ -172,8 +200,7 @@ def convert(number: Number, kind: int) -> int | Decimal | float:
         return number.value
     if kind == DECIMAL:
         return Decimal(number.value)
-    value = _float(number.value)
-    return single(value) if kind == FLOAT else value
+    return nearest_single(number.value) if kind == FLOAT else _float(number.value)
 
 
 def _float(value: int | Decimal | float) -> float:
@@ -304,9 +331,8 @@ def cast(number: Number, kind: int) -> Number:
         raise ExpressionError(f"{canonical(number)} has no {'integer' if not kind else 'decimal'}")
     if kind == INTEGER:
         return Number(INTEGER, int(value))
-    if kind == DECIMAL:
-        if number.kind >= FLOAT:
-            return Number(DECIMAL, Decimal(_shortest(value, number.kind)))
-        return Number(DECIMAL, Decimal(value))
-    value = _float(value)
-    return Number(kind, single(value) if kind == FLOAT else value)
+    if kind == DECIMAL:  # exactly the value that a float or double has
+        return Number(DECIMAL, Decimal(value).copy_abs() if not value else Decimal(value))
+    if number.kind == DOUBLE:
+        return Number(FLOAT, single(value))
+    return Number(kind, convert(number, kind))

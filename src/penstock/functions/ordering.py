@@ -8,6 +8,7 @@ durations, all others; NaN precedes all numbers.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
 
 from penstock.functions.numeric import Number
@@ -60,5 +61,5 @@ def _literal_key(literal: Literal) -> tuple:
         return (_MOMENTS[value.kind], value.utc)
     if isinstance(value, Duration):
         # where XSD orders two durations, it does so from all four reference months
-        return (7, sum(reach(value)), value.months)
+        return (7, sum(map(Fraction, reach(value))), value.months)
     return (8, literal.datatype.value, literal.value)

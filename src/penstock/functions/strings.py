@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from urllib.parse import quote
 
-from penstock.functions import numeric, regex
+from penstock.functions import regex
 from penstock.functions.errors import ExpressionError
-from penstock.functions.numeric import DOUBLE, round_half_up
-from penstock.functions.values import integer_literal, number, simple, string, text_literal
+from penstock.functions.values import integer, integer_literal, simple, string, text_literal
 from penstock.terms import Literal, Term
 
 
@@ -26,20 +24,12 @@ def strlen(term: Term) -> Term:
 
 
 def substr(term: Term, start: Term, length: Term | None = None) -> Term:
-    """fn:substring: positions count from 1 and are rounded."""
+    """SUBSTR: positions count from 1; a part of the range may lie outside the string."""
     text = string(term)
-    first = _position(start)
-    last = math.inf if length is None else first + _position(length)
-    if first != first or last != last:
-        return text_literal("", text.language)
-    begin = max(first, 1)
-    end = min(last, len(text.value) + 1)
-    part = text.value[int(begin) - 1 : int(end) - 1] if begin < end else ""
+    first = integer(start)
+    last = len(text.value) + 1 if length is None else first + integer(length)
+    part = text.value[max(first, 1) - 1 : max(last, 1) - 1]
     return text_literal(part, text.language)
-
-
-def _position(term: Term) -> float:
-    return numeric.cast(round_half_up(number(term)), DOUBLE).value
 
 
 def ucase(term: Term) -> Term:
@@ -94,10 +84,10 @@ def concat(*terms: Term) -> Term:
 
 def language_matches(tag: Term, range_: Term) -> bool:
     """Basic filtering of RFC 4647."""
-    found, wanted = simple(tag).lower(), simple(range_).lower()
-    if wanted == "*":
-        return found != ""
-    return found == wanted or found.startswith(wanted + "-")
+    found, wanted = simple(tag).encode().lower(), simple(range_).encode().lower()  # tags are ASCII
+    if wanted == b"*":
+        return found != b""
+    return found == wanted or found.startswith(wanted + b"-")
 
 
 def matches(term: Term, pattern: Term, flags: Term | None = None) -> bool:

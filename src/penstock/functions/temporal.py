@@ -16,7 +16,7 @@ from penstock.functions.numeric import (
     DECIMAL,
     EXACT,
     Number,
-    cast,
+    as_written,
     divide_decimal,
     format_decimal,
     round_half_up,
@@ -200,7 +200,7 @@ def duration_literal(duration: Duration) -> Literal:
 
 def format_duration(duration: Duration) -> str:
     """The canonical lexical form: -P1Y2M3DT4H5M6.7S, and PT0S or P0M for nothing."""
-    months, seconds = abs(duration.months), abs(duration.seconds)
+    months, seconds = abs(duration.months), duration.seconds.copy_abs()
     text = "-P" if duration.months < 0 or duration.seconds < 0 else "P"
     years, months = divmod(months, 12)
     text += (f"{years}Y" if years else "") + (f"{months}M" if months else "")
@@ -255,7 +255,7 @@ def compare_durations(left: Duration, right: Duration) -> int:
 def shift(moment: Moment, duration: Duration, sign: int = 1) -> Moment:
     """moment ± duration: first the months, with the day cut to the month's length."""
     if moment.kind == "time":
-        if duration.months:
+        if duration.months or duration.kind == "yearMonthDuration":
             raise ExpressionError("a time of day cannot move by months")
         local = _add(moment.local, duration.seconds, sign)
         local = EXACT.subtract(local, Decimal(math.floor(local) // DAY * DAY))
@@ -293,7 +293,7 @@ def add_durations(left: Duration, right: Duration, sign: int = 1) -> Duration:
 
 def scale(duration: Duration, number: Number, operator: str = "*") -> Duration:
     """duration × number or duration ÷ number; months are rounded to whole ones."""
-    factor = cast(number, DECIMAL).value
+    factor = as_written(number)
     if operator == "/":
         months = divide_decimal(Decimal(duration.months), factor)
         seconds = divide_decimal(duration.seconds, factor)

@@ -128,6 +128,13 @@ def number(term: Term) -> Number:
     raise ExpressionError(f"{term} is not a number")
 
 
+def integer(term: Term) -> int:
+    found = number(term)
+    if found.kind == numeric.INTEGER:
+        return found.value
+    raise ExpressionError(f"{term} is not an xsd:integer")
+
+
 def string(term: Term) -> Literal:
     """A string literal (section 17.4.3.1): xsd:string or with a language tag."""
     if isinstance(term, Literal) and (term.language is not None or term.datatype.value == _STRING):
