@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,6 +106,23 @@ def test_only_the_edges_know_spark(path: Path):
         pytest.skip("this part may")
     foreign = {name.split(".")[0] for name in imported_modules(path)}
     assert not foreign & {"pyspark", "py4j"}
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        # Spark starts five processes, one after the other, only to plan; each imports these.
+        ("penstock.runtime.source", {"numba", "numpy", "pandas", "pyarrow"}),
+        ("penstock.runtime.detect", {"numba", "numpy", "pandas", "pyarrow"}),
+        ("penstock.cli", {"numba", "numpy", "pandas", "pyarrow", "pyspark", "lark"}),
+    ],
+)
+def test_what_must_start_quickly_imports_little(module: str, heavy: set[str]):
+    tell = f"import sys, {module}; print(*sys.modules)"
+    environment = os.environ | {"PYTHONPATH": str(SOURCE.parent)}
+    done = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not heavy & set(done.stdout.split())
 
 
 @pytest.mark.parametrize("path", FILES, ids=IDS)

@@ -17,11 +17,8 @@ from penstock.columns.memory import (
     put_integer,
     word_at,
 )
+from penstock.columns.places import LENGTH_BITS, LONGEST
 from penstock.jit import njit
-
-LENGTH_BITS = 27
-LONGEST = (1 << LENGTH_BITS) - 1
-"""The longest text a place can describe, in bytes."""
 
 ABSENT, SAME, OTHER = 0, 1, -1
 

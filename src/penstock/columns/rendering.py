@@ -17,8 +17,9 @@ from penstock.columns.ids import (
     SIGN_BIT,
     TAG_SHIFT,
 )
-from penstock.columns.interning import LENGTH_BITS, LONGEST, frozen
+from penstock.columns.interning import frozen
 from penstock.columns.memory import address_of, copy_bytes
+from penstock.columns.places import LENGTH_BITS, LONGEST
 from penstock.jit import njit
 from penstock.timeline import DAY, SECOND
 

@@ -21,6 +21,7 @@ from penstock.columns.ids import (
     parse_term,
     term_text,
 )
+from penstock.columns.places import LENGTH_BITS, LONGEST
 from penstock.columns.rendering import render
 from penstock.errors import InputError
 from penstock.terms import Term
@@ -76,7 +77,7 @@ class TermChunk:
             missing = wanted[~np.isin(wanted, self.ids)]
             raise KeyError(f"no text for the id {int(missing[0]):#x}")
         begin = self.offsets[rows]
-        places = begin << interning.LENGTH_BITS | self.offsets[rows + 1] - begin
+        places = begin << LENGTH_BITS | self.offsets[rows + 1] - begin
         return TermChunk(self.ids[rows], *interning.gather(self.data, places))
 
     def to_arrow(self) -> pa.RecordBatch:
@@ -170,7 +171,7 @@ class TermTable:
         id_ = hash_text(text)
         place = self._place(id_)
         if place < 0:
-            if len(text) > interning.LONGEST:
+            if len(text) > LONGEST:
                 raise InputError(f"a term of {len(text):,} bytes is longer than 128 MiB")
             self._reserve(1, len(text))
             self._texts[self._used : self._used + len(text)] = np.frombuffer(text, np.uint8)
@@ -193,8 +194,8 @@ class TermTable:
         place = self._place(id_)
         if place < 0:
             raise KeyError(f"no text for the id {id_:#x}")
-        begin = place >> interning.LENGTH_BITS
-        return self._texts[begin : begin + (place & interning.LONGEST)].tobytes()
+        begin = place >> LENGTH_BITS
+        return self._texts[begin : begin + (place & LONGEST)].tobytes()
 
     def _term(self, id_: int) -> Term:
         """The term of an id, inline or hashed (as `term`, which remembers recent answers)."""

@@ -12,7 +12,7 @@ import hashlib
 import numpy as np
 from pyoxigraph import DefaultGraph, Quad
 
-from penstock.columns.interning import LONGEST
+from penstock.columns.places import LONGEST
 from penstock.decode.lexical import tells_plain_time
 from penstock.decode.times import TimePredicates, compact_times, is_compact
 from penstock.errors import InputError, shortened

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from penstock.columns.interning import LONGEST
+from penstock.columns.places import LONGEST
 from penstock.errors import UsageError
 
 MEBIBYTE = 1 << 20

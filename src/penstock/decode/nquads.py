@@ -16,8 +16,6 @@ import numpy as np
 from penstock.columns import interning
 from penstock.columns.ids import hash_at
 from penstock.columns.interning import (
-    LENGTH_BITS,
-    LONGEST,
     OTHER,
     SAME,
     enter,
@@ -28,6 +26,7 @@ from penstock.columns.interning import (
     slot_of,
 )
 from penstock.columns.memory import address_of, byte_at, copy_bytes, integer_at
+from penstock.columns.places import LENGTH_BITS, LONGEST
 from penstock.columns.terms import TermChunk
 from penstock.decode.lexical import (
     LONGEST_LABEL,

@@ -80,6 +80,8 @@ QUICK = {
     "spark.sql.streaming.pollingDelay": "10ms",
     "spark.sql.streaming.stopTimeout": "20s",
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    # With it, tasks with and without state would have daemons of their own, each importing everything.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     # Generating code costs more than our few rows gain.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
