@@ -16,6 +16,7 @@ from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
 from penstock.algebra.printing import to_sexpr
 from penstock.engine.program import Program
+from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import Finding, InputError, UsageError
 from penstock.knowledge.graphs import StaticGraph
 from penstock.languages import parse as parse_text
@@ -107,6 +108,7 @@ def program(
     *,
     shards: int,
     now: int,
+    tuning: Tuning = TUNING,
 ) -> Program:
     """Queries ready to run on a number of shards; `penstock.runtime.run` runs it on Spark."""
-    return Program(plan(queries, streams, graphs), graphs, shards=shards, now=now)
+    return Program(plan(queries, streams, graphs), graphs, shards=shards, now=now, tuning=tuning)

@@ -7,8 +7,8 @@ import pytest
 
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
-from penstock.engine import store as store_module
 from penstock.engine.store import Pairing, Store, Until, forever, until_out_of_reach, until_started
+from penstock.engine.tuning import TUNING, Tuning
 from penstock.timeline import FOREVER
 
 WITHIN = 10
@@ -76,9 +76,10 @@ def test_rows_that_have_expired_meanwhile_are_not_restored():
 class Stored:
     """A store beside what the state store has of it."""
 
-    def __init__(self, until: Until) -> None:
+    def __init__(self, until: Until, tuning: Tuning = TUNING) -> None:
         self.until = until
-        self.store = Store("s", ("k",), until)
+        self.tuning = tuning
+        self.store = Store("s", ("k",), until, tuning=tuning)
         self.chunks: dict[str, Frame] = {}
         self.written = 0
 
@@ -143,9 +144,8 @@ def test_what_is_known_from_the_start_is_in_no_chunk_however_many_are_put_togeth
     assert stored.rows() == list(range(40))
 
 
-def test_large_chunks_stay_as_they_are(monkeypatch):
-    monkeypatch.setattr(store_module, "LARGEST_CHUNK", 100)
-    stored = Stored(forever)
+def test_large_chunks_stay_as_they_are():
+    stored = Stored(forever, Tuning(largest_chunk=100))
     stored.step(frame(*((0, 0, 0) for _ in range(90))), watermark=0)
     for t in range(1, 300):
         stored.step(frame((t, t, t)), watermark=t)

@@ -152,9 +152,3 @@ class Pairs(Frame):
     def take(self, rows: np.ndarray) -> Frame:
         left_rows, right_rows = self.left_rows[rows], self.right_rows[rows]
         return Pairs(self.left, left_rows, self.right, right_rows, self.vars, in_order=self.in_order)
-
-
-def combine(left: Frame, right: Frame, vars: Sequence[str]) -> Frame:
-    """The combination of row i with row i, for all rows."""
-    rows = np.arange(len(left))
-    return Pairs(left, rows, right, rows, vars)

@@ -6,12 +6,14 @@ that could matter is there. Where the other side reads no stream, there is nothi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from penstock.columns.frame import Frame, combine
+from penstock.columns.frame import Frame, Pairs
 from penstock.engine.expressions import FALSE, TRUE
-from penstock.engine.operators import Clock, Matcher, Operator, Surroundings, is_belated, tags_of
-from penstock.engine.store import Store, Until, forever, until_end, until_out_of_reach
+from penstock.engine.operators import Clock, Gathering, Matcher, Surroundings, is_belated, tags_of
+from penstock.engine.store import Store, forever, probe_pairs, until_end, until_out_of_reach
 from penstock.plan import steps
 from penstock.plan.steps import Step
 
@@ -48,7 +50,7 @@ def at_instants(frame: Frame, instants: np.ndarray) -> Frame:
     return Frame(frame.vars, np.tile(frame.ids, len(instants)), times, times)
 
 
-def waiting(operator: Operator, side: str, rows: Step, depends_on_stream: bool) -> Waiting:
+def waiting(operator: Gathering, side: str, rows: Step, depends_on_stream: bool) -> Waiting:
     """What an operator holds back of an input until it can be decided."""
     store = operator.store(side, rows.vars, until_end, waits=True)
     passed = None
@@ -57,7 +59,38 @@ def waiting(operator: Operator, side: str, rows: Step, depends_on_stream: bool) 
     return Waiting(store, depends_on_stream, operator.step.instants, passed)
 
 
-class AbsenceOperator(Operator):
+class Since(Matcher):
+    """Since when there are solutions with some bindings: all that EXISTS and MINUS ask of them.
+
+    Of the rows with the same bindings the one that ended first says as much as all of them, so
+    there are about as many rows as different bindings, however long the stream.
+    """
+
+    def add(self, frame: Frame) -> None:
+        """Remembers the rows that ended earlier than those known with their bindings."""
+        for part, rows in self.store.divide(frame.project(self.store.vars)):
+            order = np.lexsort((rows.end, *rows.ids))
+            ordered = rows.take(order)
+            first = np.ones(len(ordered), bool)
+            first[1:] = (ordered.ids[:, 1:] != ordered.ids[:, :-1]).any(axis=0)
+            earliest = ordered.take(first)
+            known = np.zeros(len(earliest), bool)
+            if part in self.store.parts:
+                keys = self.store.vars
+                index = self._index(part, self.store.parts[part], keys, timed=not part[1])
+                for i, _ in probe_pairs(earliest, list(range(len(keys))), index, self.mode, None):
+                    known[i] = True
+            self.store.append(earliest.take(~known))
+
+    def found(self, frame: Frame, *, sharing: bool = False) -> np.ndarray:
+        """Which rows of a frame have a partner; `sharing`: with which they share a bound variable."""
+        found = np.zeros(len(frame), bool)
+        for rows, _, _ in self.pairs(frame, sharing=sharing):
+            found[rows] = True
+        return found
+
+
+class AbsenceOperator(Gathering):
     """A required side that waits, and other sides in which it looks for partners."""
 
     def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
@@ -65,28 +98,10 @@ class AbsenceOperator(Operator):
         depends = any(other.reads_stream for other in step.inputs[1:])
         self.waiting = waiting(self, "required", step.required, depends)
 
-    def partners(
-        self,
-        side: str,
-        other: Step,
-        vars: tuple[str, ...],
-        when: str,
-        until: Until = forever,
-        *,
-        bindings_only: bool = False,
-    ) -> Matcher:
-        """Remembers another input, to find partners in it for rows with these columns."""
+    def since(self, side: str, other: Step, vars: tuple[str, ...]) -> Since:
+        """Remembers since when another input has partners for rows with these columns."""
         shared = tuple(var for var in vars if var in other.vars)
-        columns = shared if bindings_only else other.vars
-        return Matcher(self.store(side, columns, until, shared), vars, shared, when)
-
-    @staticmethod
-    def found(matcher: Matcher, frame: Frame, *, sharing: bool = False) -> np.ndarray:
-        """Which rows of the frame have a partner at all."""
-        found = np.zeros(len(frame), bool)
-        for rows, _ in matcher.pairs(frame, sharing=sharing):
-            found[rows] = True
-        return found
+        return Since(self.store(side, shared, forever, shared), vars, shared, "ended")
 
 
 class OuterOperator(AbsenceOperator):
@@ -95,42 +110,40 @@ class OuterOperator(AbsenceOperator):
     def __init__(self, step: steps.Outer, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         until = until_end if step.when == "eq" else until_out_of_reach(step.within)
-        self.optional = self.partners("optional", step.optional, step.required.vars, step.when, until)
+        shared = tuple(var for var in step.required.vars if var in step.optional.vars)
+        store = self.store("optional", step.optional.vars, until, shared)
+        self.optional = Matcher(store, step.required.vars, shared, step.when)
         self._seeking = step.vars + tuple(tag for _, tag in step.tags)
         self.sought = [
-            self.partners(f"sought{i}", sought, self._seeking, "ended", bindings_only=True)
-            for i, sought in enumerate(step.sought)
+            self.since(f"sought{i}", sought, self._seeking) for i, sought in enumerate(step.sought)
         ]
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         required, optional, *sought = inputs
         self.optional.store.append(optional)
         for matcher, frame in zip(self.sought, sought, strict=True):
-            matcher.store.append(frame.project(matcher.store.vars))
+            matcher.add(frame)
         due = self.waiting.due(required, clock)
         if not len(due):
-            return Frame.empty(self.step.vars)
+            return
         matched = np.zeros(len(due), bool)
-        answers = []
-        for rows, partners in self.optional.pairs(due, self.step.within):
-            required = due.take(rows)
-            both = combine(required, partners, self.step.vars)
+        for rows, partners, which in self.optional.pairs(due, self.step.within):
+            both: Frame = Pairs(due, rows, partners, which, self.step.vars)
             if self.step.describes:
-                both = Frame(both.vars, both.ids, required.start, required.end)
+                both = Frame(both.vars, both.ids, due.start[rows], due.end[rows])
             if self.step.condition is not None:
                 holds = self.evaluator.holds(self.step.condition, self._marked(both))
                 rows, both = rows[holds], both.take(holds)
             matched[rows] = True
-            answers.append(both)
-        answers.append(due.take(~matched))
-        return Frame.concat(answers, self.step.vars)
+            yield both
+        yield due.take(~matched).project(self.step.vars)
 
     def _marked(self, frame: Frame) -> Frame:
         tagged = frame
         for columns, tag in self.step.tags:
             tagged = tagged.extended(tag, tags_of(frame, columns))
         for var, matcher in zip(self.step.marks, self.sought, strict=True):
-            found = self.found(matcher, tagged.project(self._seeking))
+            found = matcher.found(tagged.project(self._seeking))
             frame = frame.extended(var, np.where(found, TRUE, FALSE))
         return frame
 
@@ -140,13 +153,13 @@ class WithoutOperator(AbsenceOperator):
 
     def __init__(self, step: steps.Without, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        self.absent = self.partners("absent", step.absent, step.required.vars, "ended", bindings_only=True)
+        self.absent = self.since("absent", step.absent, step.required.vars)
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         required, absent = inputs
-        self.absent.store.append(absent.project(self.absent.store.vars))
+        self.absent.add(absent)
         due = self.waiting.due(required, clock)
-        return due.take(~self.found(self.absent, due, sharing=True))
+        yield due.take(~self.absent.found(due, sharing=True))
 
 
 class MarkOperator(AbsenceOperator):
@@ -154,10 +167,10 @@ class MarkOperator(AbsenceOperator):
 
     def __init__(self, step: steps.Mark, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        self.sought = self.partners("sought", step.sought, step.required.vars, "ended", bindings_only=True)
+        self.sought = self.since("sought", step.sought, step.required.vars)
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         required, sought = inputs
-        self.sought.store.append(sought.project(self.sought.store.vars))
+        self.sought.add(sought)
         due = self.waiting.due(required, clock)
-        return due.extended(self.step.var, np.where(self.found(self.sought, due), TRUE, FALSE))
+        yield due.extended(self.step.var, np.where(self.sought.found(due), TRUE, FALSE))

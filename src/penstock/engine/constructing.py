@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from penstock.algebra.nodes import Var
 from penstock.columns.frame import Frame
-from penstock.engine.operators import Clock, Operator, Seen, Surroundings, is_literal
+from penstock.engine.operators import Clock, Gathering, Seen, Surroundings, is_literal
 from penstock.engine.store import until_end
 from penstock.functions import chance
 from penstock.plan import steps
@@ -14,17 +16,15 @@ from penstock.terms import BlankNode
 from penstock.timeline import is_timeless
 
 
-class ConstructedOperator(Operator):
+class ConstructedOperator(Gathering):
     """Each triple occurrence once: the result is a set, like the stream that it enters."""
 
     def __init__(self, step: steps.Constructed, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         self.seen = Seen(self.store("seen", step.vars, until_end))
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         [frame] = inputs
-        if not len(frame):
-            return Frame.empty(self.step.vars)
         fresh: dict[str, np.ndarray] = {}
         triples = []
         for triple in self.step.template:
@@ -34,7 +34,7 @@ class ConstructedOperator(Operator):
             ids, start, end = ids[:, sound], frame.start[sound], frame.end[sound]
             sound = ~is_literal(ids[0], self.terms) & self._is_iri(ids[1])
             triples.append(Frame(self.step.vars, ids, start, end).take(sound))
-        return self.seen.add(Frame.concat(triples, self.step.vars))
+        yield self.seen.add(Frame.concat(triples, self.step.vars))
 
     def _column(self, term, frame: Frame, fresh: dict[str, np.ndarray]) -> np.ndarray:
         if isinstance(term, Var):

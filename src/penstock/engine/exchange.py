@@ -7,11 +7,10 @@ import numpy as np
 from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermChunk
+from penstock.engine.tuning import Tuning
 from penstock.plan.steps import Scan
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FEW_TERMS = 4096
-_FEW_SHARDS = 4
 
 
 def match(scan: Scan, triples: tuple[np.ndarray, ...], start: np.ndarray, end: np.ndarray) -> Frame:
@@ -50,12 +49,12 @@ def spread(scan: Scan, frame: Frame, shards: int) -> list[tuple[int, Frame]]:
     ]
 
 
-def texts_for(frames: list[Frame], terms: TermChunk, shards: int) -> TermChunk:
+def texts_for(frames: list[Frame], terms: TermChunk, shards: int, tuning: Tuning) -> TermChunk:
     """The texts that a shard needs: those that its rows mention, or simply all.
 
     Picking them costs more than sending all to a few shards, unless there are many per row.
     """
     rows = sum(len(frame) for frame in frames)
-    if len(terms) <= _FEW_TERMS or len(terms) <= rows and shards <= _FEW_SHARDS:
+    if len(terms) <= tuning.few_terms or len(terms) <= rows and shards <= tuning.few_shards:
         return terms
     return terms.subset(np.concatenate([frame.ids.reshape(-1) for frame in frames]))

@@ -10,7 +10,7 @@ from penstock.algebra.nodes import Aggregate
 from penstock.columns.frame import Frame
 from penstock.engine.absence import waiting
 from penstock.engine.expressions import FALSE, TRUE
-from penstock.engine.operators import Clock, Operator, Surroundings
+from penstock.engine.operators import Clock, Gathering, Surroundings
 from penstock.functions.aggregates import aggregate
 from penstock.functions.ordering import order_key, total_key
 from penstock.plan import steps
@@ -19,7 +19,7 @@ from penstock.terms import XSD, Literal
 from penstock.timeline import TIMELESS_END, TIMELESS_START
 
 
-class InstantOperator(Operator):
+class InstantOperator(Gathering):
     """Collects the rows of each instant until it has passed."""
 
     def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
@@ -41,7 +41,7 @@ class AggregatedOperator(InstantOperator):
         if step.groups is not None:
             self.groups = waiting(self, "groups", step.groups, self.depends_on_stream)
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         step: steps.Aggregated = self.step
         due = self.due(inputs[0], clock)
         groups = list(self._groups(due))
@@ -51,7 +51,7 @@ class AggregatedOperator(InstantOperator):
             missing = _without(self.groups.due(inputs[1], clock).project(step.keys), present)
         count, filled = len(groups) + len(missing), len(groups)
         if not count:
-            return Frame.empty(step.vars)
+            return
         groups += [np.empty(0, np.int64)] * len(missing)
         ids = np.zeros((len(step.vars), count), np.int64)
         start, end = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -64,7 +64,7 @@ class AggregatedOperator(InstantOperator):
             ids[i, filled:] = missing.column(key)
         for i, (_, call, argument) in enumerate(step.aggregates, len(step.keys)):
             ids[i] = [self._value(call, argument, due, rows) for rows in groups]
-        return Frame(step.vars, ids, start, end)
+        yield Frame(step.vars, ids, start, end)
 
     def _groups(self, frame: Frame) -> Iterator[np.ndarray]:
         """The row numbers of each group: same instant, same keys."""
@@ -98,10 +98,11 @@ def _without(frame: Frame, others: Frame) -> Frame:
 
 
 class OrderedOperator(InstantOperator):
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         due = self.due(inputs[0], clock)
         if len(due) < 2:
-            return due.project(self.step.vars)
+            yield due.project(self.step.vars)
+            return
         # Last key first, as lexsort wants it: start, all columns by name, the keys, the instant.
         deciding = filter(steps.is_variable, self.step.vars if self.step.ties is None else self.step.ties)
         ties = [self._ranks(due.column(var), total_key) for var in sorted(deciding, reverse=True)]
@@ -110,7 +111,7 @@ class OrderedOperator(InstantOperator):
             ranks = self._ranks(due.column(var), order_key)
             keys.append(-ranks if descending else ranks)
         ordered = due.take(np.lexsort([due.start, *ties, *keys, due.end]))
-        return ordered.project(self.step.vars)
+        yield ordered.project(self.step.vars)
 
     def _ranks(self, column: np.ndarray, key) -> np.ndarray:
         """For each id, its place in the order of terms; equal keys have equal places."""
@@ -127,12 +128,12 @@ class OrderedOperator(InstantOperator):
 
 
 class AskedOperator(InstantOperator):
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         due = self.due(inputs[0], clock)
         instants = np.unique(np.concatenate([self._instants(clock), due.end]))
         answers = np.where(np.isin(instants, due.end), TRUE, FALSE)
         start = np.where(instants == TIMELESS_END, TIMELESS_START, instants)
-        return Frame(("answer",), answers[None, :], start, instants)
+        yield Frame(("answer",), answers[None, :], start, instants)
 
     def _instants(self, clock: Clock) -> np.ndarray:
         """The instants that pass in this step; without a stream, the one timeless moment."""

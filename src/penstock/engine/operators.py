@@ -1,8 +1,9 @@
 """The operators that answer at once: rows in, rows out, and joins that remember.
 
-An operator takes the new rows of its inputs and the clock, and gives its own new rows. The
-invariant they all keep: rows that arrive in a step end at or after the watermark before it,
-and after the step every row that ends before the new watermark has been given.
+An operator takes the new rows of its inputs and the clock, and gives its own new rows, in portions
+of a bounded size where they can be many more than it took. The invariant they all keep: rows that
+arrive in a step end at or after the watermark before it, and after the step every row that ends
+before the new watermark has been given.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from penstock.engine.store import (
     until_out_of_reach,
     until_started,
 )
+from penstock.engine.tuning import TUNING, Tuning
 from penstock.plan import steps
 from penstock.plan.steps import Step
 from penstock.timeline import NEVER
@@ -74,9 +76,10 @@ class Surroundings:
 
     terms: TermTable
     evaluator: Evaluator
+    tuning: Tuning = TUNING
 
 
-class Operator(ABC):
+class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come to it
     """One step at run time. `stores` is everything it remembers."""
 
     def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
@@ -84,6 +87,7 @@ class Operator(ABC):
         self.name = name
         self.terms = surroundings.terms
         self.evaluator = surroundings.evaluator
+        self.tuning = surroundings.tuning
         self.stores: list[Store] = []
 
     def store(
@@ -92,13 +96,9 @@ class Operator(ABC):
         """A store of this operator; `waits`: its rows only wait for their instant."""
         if is_belated(self.step) and not waits:
             until = forever
-        store = Store(f"{self.name}.{side}", vars, until, split)
+        store = Store(f"{self.name}.{side}", vars, until, split, self.tuning)
         self.stores.append(store)
         return store
-
-    @abstractmethod
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        """The new rows, given those of the inputs and where time stands."""
 
     def read_by(self, readers: Sequence[Step]) -> None:  # noqa: B027 — most need not know
         """Told once which steps read the rows, and that nobody else does."""
@@ -112,37 +112,54 @@ def is_belated(step: Step) -> bool:
     return any(isinstance(below, steps.Domain) for below in step.walk() if below is not step)
 
 
-class ScanOperator(Operator):
+class Gathering(Operator):
+    """An operator that runs when all new rows of its inputs are there."""
+
+    @abstractmethod
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
+        """The new rows, given those of the inputs and where time stands."""
+
+
+class ScanOperator(Gathering):
     """Hands on the rows that were matched before the exchange."""
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        return Frame.concat(inputs, self.step.vars)
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
+        yield Frame.concat(inputs, self.step.vars)
 
 
-class TableOperator(Operator):
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+class TableOperator(Gathering):
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         vars, rows = self.step.vars, self.step.rows
-        if not clock.first or not rows:
-            return Frame.empty(vars)
-        cells = [[self.terms.add(term) if term is not None else 0 for term in row] for row in rows]
-        return Frame.timeless(vars, np.array(cells, np.int64).reshape(len(rows), len(vars)).T.copy())
+        if clock.first and rows:
+            cells = [[self.terms.add(term) if term is not None else 0 for term in row] for row in rows]
+            yield Frame.timeless(vars, np.array(cells, np.int64).reshape(len(rows), len(vars)).T.copy())
 
 
-class RenameOperator(Operator):
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        return inputs[0].renamed(self.step.vars)
+class RowByRow(Operator):
+    """An operator that makes of each row at most one, whatever the others are and wherever time stands.
+
+    It is applied to each portion as soon as it is there: of the combinations of a join, those that a
+    filter rejects are gone before the next ones are made.
+    """
+
+    @abstractmethod
+    def apply(self, frame: Frame) -> Frame:
+        """What becomes of these rows."""
 
 
-class SelectOperator(Operator):
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        [frame] = inputs
+class RenameOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
+        return frame.renamed(self.step.vars)
+
+
+class SelectOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
         kept = self.evaluator.holds(self.step.condition, frame)
         return frame if kept.all() else frame.take(kept)
 
 
-class ComputeOperator(Operator):
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        [frame] = inputs
+class ComputeOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
         step = self.step
         column = self.evaluator.column(step.expression, frame, f"?{step.var}", step.unseeded)
         if self.step.var in frame.vars:
@@ -152,14 +169,14 @@ class ComputeOperator(Operator):
         return frame.extended(self.step.var, column)
 
 
-class ColumnsOperator(Operator):
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        return inputs[0].project(self.step.vars)
+class ColumnsOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
+        return frame.project(self.step.vars)
 
 
-class MergeOperator(Operator):
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        return Frame.concat(inputs, self.step.vars)
+class MergeOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
+        return frame.project(self.step.vars)
 
 
 class Seen:
@@ -260,18 +277,15 @@ class Seen:
         return hashes, prev, slots
 
 
-class UniqueOperator(Operator):
+class UniqueOperator(Gathering):
     def __init__(self, step: steps.Unique, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         self.seen = Seen(self.store("seen", step.vars, until_end))
         self._timeless: Index | None = None
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        [frame] = inputs
-        if not len(frame):
-            return frame
-        new = self.seen.add(frame)
-        return self._unsubsumed(new) if self.step.subsume else new
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
+        new = self.seen.add(inputs[0])
+        yield self._unsubsumed(new) if self.step.subsume else new
 
     def _unsubsumed(self, frame: Frame) -> Frame:
         """Without the timed rows whose bindings are also there timeless."""
@@ -296,20 +310,19 @@ def tags_of(frame: Frame, columns: tuple[str, ...]) -> np.ndarray:
     return (hashes >> 2) | 1
 
 
-class TaggedOperator(Operator):
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        [frame] = inputs
+class TaggedOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
         return frame.extended(self.step.tag, tags_of(frame, self.step.of))
 
 
-class DomainOperator(Operator):
+class DomainOperator(Gathering):
     def __init__(self, step: steps.Domain, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         self.seen = Seen(self.store("seen", step.vars, forever))
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         bindings = inputs[0].project(self.step.vars)
-        return self.seen.add(Frame.timeless(self.step.vars, bindings.ids))
+        yield self.seen.add(Frame.timeless(self.step.vars, bindings.ids))
 
 
 _MODES = {
@@ -321,7 +334,7 @@ _MODES = {
 }
 
 
-class MeetOperator(Operator):
+class MeetOperator(Gathering):
     """Join, SeqJoin and EqJoin: both sides are remembered as long as a partner can come."""
 
     def __init__(self, step: steps.Meet, name: str, surroundings: Surroundings) -> None:
@@ -339,30 +352,19 @@ class MeetOperator(Operator):
     def read_by(self, readers: Sequence[Step]) -> None:
         self.prefilters = prefilters_for(self.step, readers)
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         left, right = inputs
-        if not len(left) and not len(right):
-            return Frame.empty(self.step.vars)
         for pairing in self.pairings.values():
             pairing.prepare()
         self._pair_up(left, right)
         self.left.append(left)
         self.right.append(right)
-        found = []
         for (left_part, right_part), pairing in self.pairings.items():
-            pairs = list(pairing.join())
-            if pairs:
-                found.append(
-                    Pairs(
-                        self.left.parts[left_part].frame(self.left.vars),
-                        np.concatenate([i for i, _ in pairs]),
-                        self.right.parts[right_part].frame(self.right.vars),
-                        np.concatenate([j for _, j in pairs]),
-                        self.step.vars,
-                        in_order=pairing.mode == kernels.SEQ,
-                    )
-                )
-        return Frame.concat(found, self.step.vars)
+            lefts = self.left.parts[left_part].frame(self.left.vars)
+            rights = self.right.parts[right_part].frame(self.right.vars)
+            in_order = pairing.mode == kernels.SEQ
+            for i, j in pairing.join():
+                yield Pairs(lefts, i, rights, j, self.step.vars, in_order=in_order)
 
     def _pair_up(self, left: Frame, right: Frame) -> None:
         """A pairing for each two parts that now exist; what they hold already is linked, not joined."""
@@ -415,8 +417,11 @@ class Matcher:
 
     def pairs(
         self, frame: Frame, within: int | None = None, *, sharing: bool = False
-    ) -> Iterator[tuple[np.ndarray, Frame]]:
-        """(rows of the frame, their partners) in portions; `sharing`: only if a bound variable is shared."""
+    ) -> Iterator[tuple[np.ndarray, Frame, np.ndarray]]:
+        """(rows of the frame, the store's rows, which of these they meet), in portions.
+
+        `sharing`: only if a bound variable is shared.
+        """
         numbered = frame.extended(".row", np.arange(len(frame), dtype=np.int64))
         for part, left in self._divider.divide(numbered):
             for other, rows in self.store.parts.items():
@@ -428,8 +433,9 @@ class Matcher:
                     continue
                 index = self._index(other, rows, keys, timed=not (part[1] or other[1]))
                 columns = [self.vars.index(var) for var in keys]
+                partners = rows.frame(self.store.vars)
                 for i, j in probe_pairs(left, columns, index, self.mode, within):
-                    yield left.ids[-1][i], rows.frame(self.store.vars, j)
+                    yield left.ids[-1][i], partners, j
 
     def _index(self, part: tuple, rows: Rows, keys: tuple[str, ...], timed: bool) -> Index:
         if (part, keys, timed) not in self._indexes:
@@ -439,13 +445,11 @@ class Matcher:
         return self._indexes[part, keys, timed]
 
 
-class SlicedOperator(Operator):
+class SlicedOperator(Gathering):
     """OFFSET and LIMIT: the rows of an instant arrive together and in order."""
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         [frame] = inputs
-        if not len(frame):
-            return frame
         _, index = np.unique(frame.end, return_inverse=True)
         if self.step.tag is not None:
             tags, tag = np.unique(frame.column(self.step.tag), return_inverse=True)
@@ -455,7 +459,7 @@ class SlicedOperator(Operator):
         place = np.empty(len(frame), np.int64)
         place[order] = np.arange(len(frame)) - np.repeat(np.cumsum(counts) - counts, counts)
         last = np.inf if self.step.limit is None else self.step.offset + self.step.limit
-        return frame.take((place >= self.step.offset) & (place < last))
+        yield frame.take((place >= self.step.offset) & (place < last))
 
 
 def is_literal(ids: np.ndarray, terms: TermTable) -> np.ndarray:

@@ -8,12 +8,12 @@ import numpy as np
 
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
-from penstock.engine.operators import Clock, Operator, Seen, Surroundings
+from penstock.engine.operators import Clock, Gathering, Seen, Surroundings
 from penstock.engine.store import Index, Rows, Store, probe_pairs, until_out_of_reach
 from penstock.plan import steps
 
 
-class ClosureOperator(Operator):
+class ClosureOperator(Gathering):
     """`path+`: composes new pairs with all there are (of the same tag) until nothing new comes."""
 
     def __init__(self, step: steps.Closure, name: str, surroundings: Surroundings) -> None:
@@ -24,14 +24,12 @@ class ClosureOperator(Operator):
         self.after = _Composition(store, "x")
         self.before = _Composition(store, "y")
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Frame:
-        found = []
-        new = self.seen.add(inputs[0]) if len(inputs[0]) else inputs[0]
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
+        new = self.seen.add(inputs[0])
         while len(new):
-            found.append(new)
+            yield new
             longer = [*self.after.of(new, self.step.within), *self.before.of(new, self.step.within)]
             new = self.seen.add(Frame.concat(longer, self.step.vars)) if longer else Frame.empty(new.vars)
-        return Frame.concat(found, self.step.vars)
 
 
 class _Composition:

@@ -22,6 +22,7 @@ from penstock.engine.exchange import match, spread, texts_for
 from penstock.engine.network import Network, network
 from penstock.engine.shard import Shard
 from penstock.engine.thresholds import Sieve, sieves
+from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.keys import Key
@@ -32,15 +33,22 @@ class Program:
     """All queries of a run over a number of shards."""
 
     def __init__(
-        self, plan: Plan, graphs: Sequence[StaticGraph] = (), *, shards: int = 1, now: int = 0
+        self,
+        plan: Plan,
+        graphs: Sequence[StaticGraph] = (),
+        *,
+        shards: int = 1,
+        now: int = 0,
+        tuning: Tuning = TUNING,
     ) -> None:
         self.plan = plan
         self.graphs = list(graphs)
         self.shards = shards
         self.now = now
+        self.tuning = tuning
 
     def __getstate__(self) -> dict:
-        return {name: getattr(self, name) for name in ("plan", "graphs", "shards", "now")}
+        return {name: getattr(self, name) for name in ("plan", "graphs", "shards", "now", "tuning")}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -104,7 +112,7 @@ class Program:
             by_shard.setdefault(0, []).append((f"instants/{stream}", frame))
         payloads = []
         for shard, frames in sorted(by_shard.items()):
-            terms = texts_for([frame for _, frame in frames], occurrences.terms, self.shards)
+            terms = texts_for([frame for _, frame in frames], occurrences.terms, self.shards, self.tuning)
             payloads.append((shard, wire.pack(frames, terms)))
         return payloads
 
@@ -126,7 +134,7 @@ class ProgramShard:
         place = {step: i for i, step in enumerate(program.network.steps)}
         outputs = {i: place[queries[i].step] for i in mine}
         self.number = number
-        self.shard = Shard(program.network, outputs, program.graphs, program.now)
+        self.shard = Shard(program.network, outputs, program.graphs, program.now, program.tuning)
         self.restore = self.shard.restore
         self.changes = self.shard.changes
 

@@ -14,6 +14,7 @@ from penstock.engine.exchange import match
 from penstock.engine.expressions import Evaluator
 from penstock.engine.network import Edge, Network, Unit
 from penstock.engine.operators import Clock, Operator, Surroundings
+from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
@@ -42,7 +43,6 @@ OPERATORS: dict[type, type[Operator]] = {
 }
 
 _CLOCK = "clock"
-_SPARE_TERMS = 1 << 18
 
 
 class Shard:
@@ -52,10 +52,18 @@ class Shard:
     which is taken in when the shard opens and is not part of the stored state.
     """
 
-    def __init__(self, net: Network, outputs: dict[int, int], graphs: list[StaticGraph], now: int) -> None:
+    def __init__(
+        self,
+        net: Network,
+        outputs: dict[int, int],
+        graphs: list[StaticGraph],
+        now: int,
+        tuning: Tuning = TUNING,
+    ) -> None:
         self.net = net
+        self.tuning = tuning
         self.terms = TermTable()
-        surroundings = Surroundings(self.terms, Evaluator(self.terms, now))
+        surroundings = Surroundings(self.terms, Evaluator(self.terms, now), tuning)
         self.operators = [
             OPERATORS[type(step)](step, str(place), surroundings) for place, step in enumerate(net.steps)
         ]
@@ -68,9 +76,11 @@ class Shard:
             [[] for _ in range(max(1, len(step.inputs)))] for step in net.steps
         ]
         self._outgoing = net.outgoing()
-        results = set(outputs.values())
+        self._results: dict[int, list[int]] = {}  # last step → queries
+        for query, last in outputs.items():
+            self._results.setdefault(last, []).append(query)
         for place, operator in enumerate(self.operators):
-            if place not in results:
+            if place not in self._results:
                 operator.read_by([net.steps[edge.target] for edge in self._outgoing[place]])
         self._answers: dict[int, list[Frame]] = {}
         self._kept_terms = 0
@@ -230,13 +240,23 @@ class Shard:
                 Frame.concat(frames, below.vars) for frames, below in zip(inbox, step.inputs, strict=False)
             ]
         self._inbox[place] = [[] for _ in inbox]
-        frame = operator.advance(inputs, clock)
-        if not len(frame):
-            return
-        for edge in self._outgoing[place]:
-            self._deliver(edge, frame)
-        for query, last in self.outputs.items():
-            if last == place:
+        for frame in operator.advance(inputs, clock):
+            self._hand_on(place, frame)
+
+    def _hand_on(self, place: int, frame: Frame) -> None:
+        """Gives new rows of a step to those that read them; row-by-row steps take them on at once."""
+        new = [(place, frame)]
+        while new:
+            place, frame = new.pop()
+            if not len(frame):
+                continue
+            for edge in self._outgoing[place]:
+                reader = self.operators[edge.target]
+                if isinstance(reader, operators.RowByRow):
+                    new.append((edge.target, reader.apply(frame)))
+                else:
+                    self._deliver(edge, frame)
+            for query in self._results.get(place, ()):
                 self._answers.setdefault(query, []).append(frame)
 
     def _deliver(self, edge: Edge, frame: Frame) -> None:
@@ -267,7 +287,7 @@ class Shard:
 
     def _collect_terms(self) -> None:
         """Forgets texts that no remembered row mentions, once they are the larger part."""
-        if self.terms.size <= 2 * self._kept_terms + _SPARE_TERMS:
+        if self.terms.size <= 2 * self._kept_terms + self.tuning.spare_terms:
             return
         used = [np.empty(0, np.int64)]
         used += [

@@ -15,13 +15,9 @@ import numpy as np
 
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
+from penstock.engine.tuning import TUNING, Tuning
 from penstock.timeline import FOREVER, NEVER
 
-PAIRS_AT_ONCE = 1 << 20
-TOGETHER = 16
-"""How many chunks of one level become one of the next."""
-LARGEST_CHUNK = 1 << 18
-"""Rows that a chunk of several may have: larger ones are few anyway, and slow to write at once."""
 _STATIC = -1
 
 Until = Callable[[Frame], np.ndarray]
@@ -50,9 +46,15 @@ def until_started(frame: Frame) -> np.ndarray:
 
 
 class Rows:
-    """Growable columns of rows that are all timed or all timeless, with the same variables bound."""
+    """Growable columns of rows that are all timed or all timeless, with the same variables bound.
 
-    def __init__(self, width: int) -> None:
+    Memory that a frame may show is never written again: rows are appended behind it, and those
+    that are kept when others go move to new memory. So a frame stays what it is for as long as
+    somebody has it.
+    """
+
+    def __init__(self, width: int, tuning: Tuning = TUNING) -> None:
+        self.tuning = tuning
         self.count = 0
         self.generation = 0  # grows when rows were moved: who points at rows must look again
         self.ids = np.empty((width, 0), np.int64)
@@ -65,7 +67,7 @@ class Rows:
     def append(self, frame: Frame, until: np.ndarray) -> None:
         first, last = self.count, self.count + len(frame)
         if last > len(self.start):
-            capacity = max(64, 2 * last)
+            capacity = max(self.tuning.room, 2 * last)
             self.ids = _grown(self.ids, capacity, first)
             self.start = _grown(self.start, capacity, first)
             self.end = _grown(self.end, capacity, first)
@@ -79,17 +81,22 @@ class Rows:
         self.count = last
 
     def frame(self, vars: tuple[str, ...], rows: np.ndarray | None = None) -> Frame:
+        """Some of the rows, or a view of all that are there now."""
         if rows is None:
             n = self.count
-            return Frame(vars, self.ids[:, :n], self.start[:n], self.end[:n])
+            return Frame(vars, *map(_read_only, (self.ids[:, :n], self.start[:n], self.end[:n])))
         return Frame(vars, self.ids[:, rows], self.start[rows], self.end[rows])
 
     def keep(self, mask: np.ndarray) -> None:
-        n = int(mask.sum())
-        self.ids[:, :n] = self.ids[:, : self.count][:, mask]
-        for column in (self.start, self.end, self.until, self.chunk):
-            column[:n] = column[: self.count][mask]
-        self.count = n
+        """Moves the rows of a mask to new memory and forgets the others."""
+        kept = np.flatnonzero(mask)
+        capacity = max(self.tuning.room, 2 * len(kept))
+        self.ids = _moved(self.ids, kept, capacity)
+        self.start = _moved(self.start, kept, capacity)
+        self.end = _moved(self.end, kept, capacity)
+        self.until = _moved(self.until, kept, capacity)
+        self.chunk = _moved(self.chunk, kept, capacity)
+        self.count = len(kept)
         self.generation += 1
 
     def expire(self, watermark: int) -> None:
@@ -98,7 +105,7 @@ class Rows:
             return
         needed = self.until[: self.count] >= watermark
         gone = self.count - int(needed.sum())
-        if gone > 1024 and gone * 2 > self.count or gone == self.count:
+        if gone > self.tuning.expired and gone * 2 > self.count or gone == self.count:
             self.keep(needed)
 
 
@@ -106,6 +113,17 @@ def _grown(array: np.ndarray, capacity: int, used: int) -> np.ndarray:
     grown = np.empty((*array.shape[:-1], capacity), np.int64)
     grown[..., :used] = array[..., :used]
     return grown
+
+
+def _moved(array: np.ndarray, kept: np.ndarray, capacity: int) -> np.ndarray:
+    moved = np.empty((*array.shape[:-1], capacity), np.int64)
+    moved[..., : len(kept)] = array[..., kept]
+    return moved
+
+
+def _read_only(view: np.ndarray) -> np.ndarray:
+    view.flags.writeable = False
+    return view
 
 
 def _empty_nodes(count: int, width: int) -> np.ndarray:
@@ -203,8 +221,16 @@ class Store:
     rows are parted by timeless or not alone.
     """
 
-    def __init__(self, name: str, vars: tuple[str, ...], until: Until, split: tuple[str, ...] = ()):
+    def __init__(
+        self,
+        name: str,
+        vars: tuple[str, ...],
+        until: Until,
+        split: tuple[str, ...] = (),
+        tuning: Tuning = TUNING,
+    ) -> None:
         self.name = name
+        self.tuning = tuning
         self.vars = vars
         self.until = until
         self.split = [vars.index(var) for var in split if var in vars]
@@ -237,7 +263,7 @@ class Store:
 
     def part(self, key: Part) -> Rows:
         if key not in self.parts:
-            self.parts[key] = Rows(len(self.vars))
+            self.parts[key] = Rows(len(self.vars), self.tuning)
             self.parts[key].current = self._next
         return self.parts[key]
 
@@ -331,10 +357,10 @@ class Store:
         """From which chunk on all are to be one with a new one, and its level then (0: none)."""
         first, level, size = len(self._chunks), 0, new.rows
         while True:
-            before = first - (TOGETHER - 1)
+            before = first - (self.tuning.together - 1)
             some = self._chunks[max(0, before) : first]
             size += sum(chunk.rows for chunk in some)
-            if before < 0 or size > LARGEST_CHUNK or any(chunk.level != level for chunk in some):
+            if before < 0 or size > self.tuning.largest_chunk or any(chunk.level != level for chunk in some):
                 return first, level
             first, level = before, level + 1
 
@@ -422,6 +448,7 @@ class Pairing:
                 left.nodes, left.slots, right.nodes, right.slots, out_left, out_right,
             ),
             len(order),
+            left.rows.tuning.pairs,
         )  # fmt: skip
         left.linked = left.rows.count
         if not sequence:
@@ -446,15 +473,16 @@ def probe_pairs(
             mode, limit, cursor, nodes, index.nodes, index.slots, out_left, out_right
         ),
         len(frame),
+        index.rows.tuning.pairs,
     )
 
 
-def _portions(call: Callable, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _portions(call: Callable, rows: int, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     cursor = np.array([0, -2], np.int64)
-    capacity = min(PAIRS_AT_ONCE, max(1024, 2 * rows))
+    capacity = min(most, max(1024, 2 * rows))
     while cursor[0] < rows:
         out_left, out_right = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
         count = call(cursor, out_left, out_right)
         if count:
             yield out_left[:count], out_right[:count]
-        capacity = PAIRS_AT_ONCE
+        capacity = most
