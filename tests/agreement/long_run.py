@@ -1,10 +1,11 @@
-"""Compares the engine with the oracle on many random cases.
+"""Compares the engine with the oracle, or with SQL, on many random cases.
 
-    python tests/agreement/long_run.py FIRST COUNT
+    python tests/agreement/long_run.py oracle FIRST COUNT    some dozens of elements each
+    python tests/agreement/long_run.py sql FIRST COUNT       20,000 elements and more each
 
-Each case runs with 1, 2 or 8 shards, and in every other one shards are restored from their
-stored chunks between batches. Prints each disagreement with the case that shows it, and a
-closing line with the counts.
+Cases run with 1, 2 or 8 shards, with tiny thresholds and with the real ones, some of them with late
+elements, and in some of them shards are restored from their stored chunks between batches. Prints each
+disagreement with the case that shows it, and a closing line with the counts.
 """
 
 from __future__ import annotations
@@ -13,89 +14,106 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from agreement import large_streams  # noqa: E402
 from agreement.engine_runs import engine_answers  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
 from oracle.evaluate import TooManySolutions  # noqa: E402
 from oracle.generator import answers, make_case  # noqa: E402
+from oracle.stream_data import delayed  # noqa: E402
 from penstock.errors import QueryError  # noqa: E402
 
 SHARDS = (1, 2, 8)
 PATIENCE = 10
 """Seconds after which a case is too large for the oracle."""
 
+Outcome = tuple[int, bool]
+"""How many answers a case has that agreed, and whether something came late in it."""
+
 
 class TooSlow(BaseException):
     """The oracle takes too long over a case."""
+
+
+class Differs(Exception):
+    """The two do not agree; says where."""
 
 
 def _too_slow(*_) -> None:
     raise TooSlow
 
 
-def cases(seeds):
-    """Each case with the oracle's answers, without those too large for it."""
-    signal.signal(signal.SIGALRM, _too_slow)
+def against_oracle(seed: int) -> Outcome | None:
+    """Compares one case; None if it is too large for the oracle, or without a closure."""
+    case = make_case(seed)
+    if seed % 2:
+        case = delayed(case)
+    signal.alarm(PATIENCE)
+    try:
+        expected = answers(case)
+    except (TooManySolutions, NoClosure, TooSlow):
+        return None
+    finally:
+        signal.alarm(0)
+    shards, restore = SHARDS[seed % len(SHARDS)], seed % 5 > 2
+    found = engine_answers(case, shards, restore=restore)
+    for query, (wanted, given) in enumerate(zip(expected, found, strict=True)):
+        if wanted != given:
+            lines = [f"{case}\n{shards} shards, restore={restore}: query {query} differs"]
+            lines += [f"   missing  {row} ×{n}" for row, n in sorted((wanted - given).items(), key=repr)[:5]]
+            lines += [f"   surplus  {row} ×{n}" for row, n in sorted((given - wanted).items(), key=repr)[:5]]
+            raise Differs("\n".join(lines))
+    return sum(each.total() for each in expected), bool(case.late)
+
+
+def against_sql(seed: int) -> Outcome:
+    case = large_streams.make_case(seed)
+    count, lines = large_streams.differences(case)
+    if lines:
+        raise Differs("\n".join([str(case), *lines]))
+    return count, not case.in_time().all()
+
+
+def compared(compare: Callable[[int], Outcome | None], seeds: range) -> Iterator[tuple[int, Counter[str]]]:
+    """Compares cases; after each, its seed and the counts so far."""
+    counts: Counter[str] = Counter()
     for seed in seeds:
-        case = make_case(seed)
-        signal.alarm(PATIENCE)
         try:
-            expected = answers(case)
-        except (TooManySolutions, NoClosure, TooSlow):
-            continue
-        finally:
-            signal.alarm(0)
-        yield case, expected
-
-
-def difference(expected, found) -> str:
-    lines = [f"   missing  {row} ×{n}" for row, n in sorted((expected - found).items(), key=repr)[:5]]
-    lines += [f"   surplus  {row} ×{n}" for row, n in sorted((found - expected).items(), key=repr)[:5]]
-    return "\n".join(lines)
-
-
-def main(first: int, count: int) -> int:
-    begun, agreed, answered, refused, wrong = time.time(), 0, 0, 0, []
-
-    def report() -> None:
-        seconds = time.time() - begun
-        print(
-            f"{agreed} agreed ({answered} with answers), {refused} refused,"
-            f" {len(wrong)} differ {wrong[:40]}, {seconds:.0f} s",
-            flush=True,
-        )
-
-    for done, (case, expected) in enumerate(cases(range(first, first + count))):
-        if done and done % 500 == 0:
-            report()
-        shards, restore = SHARDS[case.seed % len(SHARDS)], case.seed % 2 == 1
-        try:
-            found = engine_answers(case, shards, restore=restore)
-            if found != expected:
-                bad = next(i for i, rows in enumerate(found) if rows != expected[i])
-                raise AssertionError(
-                    f"{shards} shards, restore={restore}: query {bad} differs\n"
-                    + difference(expected[bad], found[bad])
-                )
-            agreed += 1
-            answered += any(expected)
+            outcome = compare(seed)
+            if outcome is None:
+                counts["left out"] += 1
+            else:
+                counts["agree"] += 1
+                counts["with answers"] += outcome[0] > 0
+                counts["with late elements"] += outcome[1]
+                counts["answers"] += outcome[0]
         except QueryError:
-            refused += 1  # a recursion that may not end
+            counts["refused"] += 1  # a recursion that may not end
         except Exception as problem:  # noqa: BLE001 — every failure is a finding
-            wrong.append(case.seed)
-            if len(wrong) <= 5:
-                print(case)
-                if isinstance(problem, AssertionError):
-                    print(problem)
-                else:
+            counts["differ"] += 1
+            if counts["differ"] <= 5:
+                if not isinstance(problem, Differs):
                     traceback.print_exc()
-                print("-" * 80, flush=True)
-    report()
-    return bool(wrong)
+                print(f"seed {seed}: {problem}\n" + "-" * 80, flush=True)
+        yield seed, counts
+
+
+def main(kind: str, first: int, count: int) -> int:
+    begun = time.time()
+    signal.signal(signal.SIGALRM, _too_slow)
+    compare = {"oracle": against_oracle, "sql": against_sql}[kind]
+    counts: Counter[str] = Counter()
+    for seed, counts in compared(compare, range(first, first + count)):
+        if (seed - first + 1) % 100 == 0 or seed == first + count - 1:
+            said = ", ".join(f"{number:,} {name}" for name, number in counts.items())
+            print(f"{said}; {counts['differ']} differ; {time.time() - begun:.0f} s", flush=True)
+    return bool(counts["differ"])
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
+    sys.exit(main(sys.argv[1], *map(int, sys.argv[2:4])))

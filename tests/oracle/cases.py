@@ -46,7 +46,7 @@ Batch = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Case:
-    """Streams, graphs and queries, with an order of arrival in which no element is late.
+    """Streams, graphs and queries, with an order of arrival.
 
     All queries run together: the CONSTRUCT ones are rules for all of them. `now` is the start
     of the run.
@@ -61,12 +61,27 @@ class Case:
     now: int = EPOCH - MINUTE
 
     @cached_property
+    def late(self) -> frozenset[tuple[int, int]]:
+        """The elements that end before the watermark which the batches before theirs have made."""
+        result: set[tuple[int, int]] = set()
+        watermark: int | None = None
+        for batch in self.batches:
+            ends = {place: self.streams[place[0]].elements[place[1]].end for place in batch}
+            if watermark is not None:
+                result |= {place for place, end in ends.items() if end < watermark}
+            if ends:
+                latest = max(ends.values()) - self.lateness
+                watermark = latest if watermark is None else max(watermark, latest)
+        return frozenset(result)
+
+    @cached_property
     def dataset(self) -> TimedDataset:
-        """What the queries read: all streams, and the static graphs without a name."""
+        """What the queries read: what is in time of all streams, and the static graphs without a name."""
         named: dict[NamedNode, ActiveGraph] = {}
         default: list = []
-        for data in self.streams:
-            stream = stream_of((e.triples, e.start, e.end) for e in data.elements)
+        for number, data in enumerate(self.streams):
+            in_time = (e for place, e in enumerate(data.elements) if (number, place) not in self.late)
+            stream = stream_of((e.triples, e.start, e.end) for e in in_time)
             default.append(stream)
             if data.name is not None:
                 named[data.name] = (*named.get(data.name, ()), stream)
@@ -96,7 +111,8 @@ class Case:
             lines.append(f"graph {graph.name or '(no name)'}")
             lines += [f"      {' '.join(map(str, triple))} ." for triple in graph.triples]
         arrival = " | ".join(" ".join(f"{s}.{e}" for s, e in batch) for batch in self.batches)
-        lines.append(f"lateness {format_duration(self.lateness)}, batches {arrival}")
+        late = " ".join(f"{s}.{e}" for s, e in sorted(self.late)) or "none"
+        lines.append(f"lateness {format_duration(self.lateness)}, batches {arrival}, late: {late}")
         for query in self.queries:
             lines += ["query", *("  " + line for line in query.splitlines())]
         return "\n".join(lines)

@@ -19,7 +19,7 @@ from oracle.evaluate import Effort, TooManySolutions
 from oracle.queries import Answers, evaluate_query
 from oracle.query_text import QueryWriter, Style
 from oracle.rule_text import random_rules
-from oracle.stream_data import random_graphs, random_streams
+from oracle.stream_data import delayed, random_graphs, random_streams
 from oracle.vocabulary import BASE
 from penstock.algebra import Construct, Query
 from penstock.languages import parse
@@ -28,7 +28,7 @@ __all__ = ["Case", "Row", "answers", "cases", "make_case", "parsed", "solved"]
 
 
 def make_case(seed: int, size: int = 22) -> Case:
-    """The case with this number; `size` is about how many elements the streams have."""
+    """The case with this number; `size` is about how many elements the streams have. None is late."""
     random = Random(f"case {seed}")
     streams, lateness, batches = random_streams(random, random.randint(size // 2, size))
     graphs = random_graphs(random, max(2, size // 3))
@@ -71,14 +71,18 @@ def answers(case: Case) -> list[Counter[Row]]:
     return [canonical((row.bindings, row.start, row.end) for row in each.rows) for each in solved(case)]
 
 
-def cases(seeds: Iterable[int], size: int = 22) -> Iterator[tuple[Case, list[Counter[Row]]]]:
+def cases(
+    seeds: Iterable[int], size: int = 22, *, late: bool = False
+) -> Iterator[tuple[Case, list[Counter[Row]]]]:
     """Each case with its answers, leaving out the few that the oracle finds too large.
 
-    Also left out: cases whose rules have no closure. What the engine says to those is tested
-    where it refuses them.
+    `late`: in every other one some elements are late. Also left out: cases whose rules have no
+    closure. What the engine says to those is tested where it refuses them.
     """
     for seed in seeds:
         case = make_case(seed, size)
+        if late and seed % 2:
+            case = delayed(case)
         try:
             yield case, answers(case)
         except (TooManySolutions, NoClosure):

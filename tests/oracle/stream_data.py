@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
-from oracle.cases import Batch, Element, GraphData, StreamData
+from oracle.cases import Batch, Case, Element, GraphData, StreamData
 from oracle.model import Triple
 from oracle.vocabulary import (
     EPOCH,
@@ -92,6 +93,17 @@ def _batched(random: Random, arrival: list[tuple[int, int]]) -> list[Batch]:
     if current or not batches:
         batches.append(tuple(current))
     return batches
+
+
+def delayed(case: Case) -> Case:
+    """The case with a fifth of its elements in later batches, so that some of them are late."""
+    random = Random(f"delayed {case.seed}")
+    batches: list[list[tuple[int, int]]] = [[] for _ in case.batches]
+    for number, batch in enumerate(case.batches):
+        for place in batch:
+            later = random.randrange(number, len(batches)) if random.random() < 0.2 else number
+            batches[later].append(place)
+    return replace(case, batches=tuple(map(tuple, batches)))
 
 
 def random_graphs(random: Random, size: int) -> list[GraphData]:

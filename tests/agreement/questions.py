@@ -1,0 +1,136 @@
+"""Questions in EP-SPARQL with the SQL that answers them as well, for streams too large for the oracle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PROLOGUE = "PREFIX : <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query, and the same over o(s, p, v, st, en), the occurrences in time, and i(en), the instants.
+
+    `columns` are those of the answers, without the interval. In the texts RISE is a number of the
+    case, and BOUND the duration, in seconds, that answers must stay below.
+    """
+
+    name: str
+    columns: str
+    query: str
+    sql: str
+    rule: str | None = None
+
+    def queries(self, rise: int, bound: int) -> list[str]:
+        """The rules, and last the query whose answers count."""
+        return [PROLOGUE + _filled(text, rise, bound) for text in (self.rule, self.query) if text]
+
+    def statement(self, rise: int, bound: int) -> str:
+        return _filled(self.sql, rise, bound)
+
+
+def _filled(text: str, rise: int, bound: int) -> str:
+    text = text.replace("SHORT", 'getDURATION() < "PT BOUND S"^^xsd:duration'.replace(" BOUND ", str(bound)))
+    return text.replace("RISE", str(rise)).replace("BOUND", f"{bound * 1_000_000}")
+
+
+_RISES = """
+  SELECT a.s, a.v AS a, b.v AS b, a.st, b.en FROM o a JOIN o b ON a.s = b.s AND a.en < b.st
+  WHERE a.p = 'reads' AND b.p = 'reads' AND b.v > a.v + RISE AND b.en - a.st < BOUND"""
+_RISE_PATTERN = "{ ?s :reads ?a } SEQ { ?s :reads ?b } FILTER (?b > ?a + RISE && SHORT)"
+
+QUESTIONS = (
+    Question("a rise", "s a b", f"SELECT ?s ?a ?b WHERE {_RISE_PATTERN}", _RISES),
+    Question(
+        "three in a row",
+        "s a b c",
+        "SELECT ?s ?a ?b ?c WHERE { ?s :reads ?a } SEQ { ?s :warns ?b } SEQ { ?s :reads ?c }"
+        " FILTER (?c > ?a + RISE && SHORT)",
+        """SELECT ab.s, ab.a, ab.b, c.v, ab.st, c.en FROM (
+          SELECT a.s, a.v AS a, b.v AS b, a.st, b.en FROM o a JOIN o b ON a.s = b.s AND a.en < b.st
+          WHERE a.p = 'reads' AND b.p = 'warns' AND b.en - a.st < BOUND) ab
+        JOIN o c ON ab.s = c.s AND ab.en < c.st
+        WHERE c.p = 'reads' AND c.v > ab.a + RISE AND c.en - ab.st < BOUND""",
+    ),
+    Question(
+        "at the same time",
+        "s a b",
+        "SELECT ?s ?a ?b WHERE { ?s :reads ?a } EQUALS { ?s :warns ?b } FILTER (?b != ?a + RISE)",
+        """SELECT a.s, a.v, b.v, a.st, a.en FROM o a JOIN o b ON a.s = b.s AND a.st = b.st AND a.en = b.en
+        WHERE a.p = 'reads' AND b.p = 'warns' AND b.v <> a.v + RISE""",
+    ),
+    Question(
+        "together, in any order",
+        "b s a",
+        "SELECT ?b ?s ?a WHERE { ?s :reads ?a . ?s :warns ?b FILTER (SHORT) }",
+        """SELECT DISTINCT b.v, a.s, a.v, least(a.st, b.st), greatest(a.en, b.en)
+        FROM o a JOIN o b ON a.s = b.s
+        WHERE a.p = 'reads' AND b.p = 'warns' AND greatest(a.en, b.en) - least(a.st, b.st) < BOUND""",
+    ),
+    Question(
+        "what came before, if anything did",
+        "s a b",
+        "SELECT ?s ?a ?b WHERE { { ?s :warns ?a FILTER (?a > RISE && SHORT) } OPTIONALSEQ { ?s :fails ?b } }",
+        """SELECT b.s, a.v, b.v, coalesce(a.st, b.st), b.en FROM (FROM o WHERE p = 'fails') b
+        LEFT JOIN (FROM o WHERE p = 'warns' AND v > RISE) a
+        ON a.s = b.s AND a.en < b.st AND b.en - a.st < BOUND""",
+    ),
+    Question(
+        "what happened at the same time, if anything did",
+        "s a b",
+        "SELECT ?s ?a ?b WHERE { { ?s :reads ?a } EQUALSOPTIONAL { ?s :warns ?b } }",
+        """SELECT a.s, a.v, b.v, a.st, a.en FROM (FROM o WHERE p = 'reads') a
+        LEFT JOIN (FROM o WHERE p = 'warns') b ON a.s = b.s AND a.st = b.st AND a.en = b.en""",
+    ),
+    Question(
+        "what was there by then, if anything was",
+        "s a b",
+        "SELECT ?s ?a ?b WHERE { ?s :fails ?a OPTIONAL { ?s :warns ?b FILTER (?b > ?a + RISE && SHORT) } }",
+        """SELECT a.s, a.v, b.v, least(a.st, coalesce(b.st, a.st)), a.en FROM (FROM o WHERE p = 'fails') a
+        LEFT JOIN (FROM o WHERE p = 'warns') b
+        ON a.s = b.s AND b.en <= a.en AND b.v > a.v + RISE AND a.en - least(a.st, b.st) < BOUND""",
+    ),
+    Question(
+        "never before",
+        "s a",
+        "SELECT ?s ?a WHERE { ?s :reads ?a FILTER NOT EXISTS { ?s :fails ?b } }",
+        """SELECT a.s, a.v, a.st, a.en FROM o a WHERE a.p = 'reads'
+        AND NOT EXISTS (FROM o b WHERE b.p = 'fails' AND b.s = a.s AND b.en <= a.en)""",
+    ),
+    Question(
+        "not this value before",
+        "s a",
+        "SELECT ?s ?a WHERE { { ?s :reads ?a } MINUS { ?t :fails ?a } }",
+        """SELECT a.s, a.v, a.st, a.en FROM o a WHERE a.p = 'reads'
+        AND NOT EXISTS (FROM o b WHERE b.p = 'fails' AND b.v = a.v AND b.en <= a.en)""",
+    ),
+    Question(
+        "how many rises end here",
+        "s b n least sum",
+        "SELECT ?s ?b (COUNT(*) AS ?n) (MIN(?a) AS ?least) (SUM(?a) AS ?sum)"
+        f" WHERE {_RISE_PATTERN} GROUP BY ?s ?b",
+        f"SELECT s, b, count(*), min(a), sum(a), min(st), en FROM ({_RISES}) GROUP BY s, b, en",
+    ),
+    Question(
+        "all readings of an instant",
+        "n most",
+        "SELECT (COUNT(DISTINCT ?s) AS ?n) (MAX(?a) AS ?most) WHERE { ?s :reads ?a }",
+        """SELECT count(DISTINCT s), max(v), min(st), en FROM o WHERE p = 'reads' GROUP BY en UNION ALL
+        SELECT 0, NULL, en, en FROM (SELECT en FROM i EXCEPT SELECT en FROM o WHERE p = 'reads')""",
+    ),
+    Question(
+        "rises that feed a second sequence",
+        "s b f",
+        "SELECT ?s ?b ?f WHERE { ?s :rose ?b } SEQ { ?s :fails ?f } FILTER (SHORT)",
+        f"""SELECT r.s, r.b, f.v, r.st, f.en FROM (SELECT DISTINCT s, b, st, en FROM ({_RISES})) r
+        JOIN o f ON f.s = r.s AND r.en < f.st WHERE f.p = 'fails' AND f.en - r.st < BOUND""",
+        rule=f"CONSTRUCT {{ ?s :rose ?b }} WHERE {_RISE_PATTERN}",
+    ),
+    Question(
+        "values that differ",
+        "a b",
+        "SELECT DISTINCT ?a ?b WHERE { ?s :warns ?a } SEQ { ?s :fails ?b } FILTER (SHORT)",
+        """SELECT DISTINCT a.v, b.v, a.st, b.en FROM o a JOIN o b ON a.s = b.s AND a.en < b.st
+        WHERE a.p = 'warns' AND b.p = 'fails' AND b.en - a.st < BOUND""",
+    ),
+)
