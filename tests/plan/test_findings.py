@@ -23,6 +23,12 @@ def only(text: str, code: str, catalog: Catalog | None = None):
     return found[0]
 
 
+def at(text: str, code: str, catalog: Catalog | None = None) -> str:
+    """What the caret of a finding stands under."""
+    span = only(text, code, catalog).span
+    return (PREFIXES + text).splitlines()[span.line - 1][span.column - 1 :][: span.length]
+
+
 def codes(text: str, catalog: Catalog | None = None) -> list[str]:
     return [finding.code for finding in findings(text, catalog)]
 
@@ -54,7 +60,7 @@ def test_an_unbounded_sequence_is_named_with_the_filter_that_helps():
     finding = only("SELECT * { { ?c :p ?x } SEQ { ?c :p ?y } }", "unbounded-state")
     assert finding.message.startswith("SEQ remembers its left side for ever")
     assert "getDURATION() <" in finding.hint
-    assert (finding.span.line, finding.span.column) == (3, 14)
+    assert at("SELECT * { { ?c :p ?x } SEQ { ?c :p ?y } }", "unbounded-state") == "SEQ"
 
 
 def test_all_that_one_filter_would_bound_is_one_finding():
@@ -79,32 +85,35 @@ def test_a_filter_with_months_does_not_bound_and_the_hint_says_why():
 def test_absence_remembers_for_ever_even_under_a_filter(where, name, hint):
     finding = only(f"SELECT * {{ {where} {BOUNDED} }}", "unbounded-state")
     assert finding.message.startswith(f"{name} remembers") and hint in finding.hint
-    assert finding.span.length == 2
+    place = "NOT" if name == "EXISTS" else name
+    assert at(f"SELECT * {{ {where} {BOUNDED} }}", "unbounded-state") == place
 
 
-def test_the_place_of_an_absence_is_the_variable_that_only_it_has():
-    text = "SELECT ?c { ?c :p ?x OPTIONAL { ?c :q ?yes } }"
-    assert only(text, "unbounded-state").span.column == text.index("?yes") + 1
+def test_the_place_of_a_group_that_remembers_is_its_first_triple():
+    assert at("SELECT * { ?c :p ?x ; :q ?y . }", "unbounded-state") == "?c :p ?x"
+    assert at("SELECT * { { ?c :p ?x } { ?c :q ?y } }", "unbounded-state") == "{"
 
 
 # --- cartesian products ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("where", "what"),
+    ("where", "what", "place"),
     [
-        ("{ ?a :p ?x } SEQ { ?b :p ?y }", "the sides of SEQ"),
-        ("{ ?a :p ?x } EQUALS { ?b :p ?y }", "the sides of EQUALS"),
-        ("{ ?a :p ?x } OPTIONALSEQ { ?b :p ?y }", "the sides of OPTIONALSEQ"),
-        ("?a :p ?x OPTIONAL { ?b :p ?y }", "the sides of OPTIONAL"),
-        ("{ SELECT * { ?a :p ?x } } { SELECT * { ?b :p ?y } }", "two groups"),
-        ("?a :p ?x . ?b :p ?y", "`?b <http://example.org/p> ?y` and the triples before it"),
+        ("{ ?a :p ?x } SEQ { ?b :p ?y }", "the sides of SEQ", "SEQ"),
+        ("{ ?a :p ?x } EQUALS { ?b :p ?y }", "the sides of EQUALS", "EQUALS"),
+        ("{ ?a :p ?x } OPTIONALSEQ { ?b :p ?y }", "the sides of OPTIONALSEQ", "OPTIONALSEQ"),
+        ("?a :p ?x OPTIONAL { ?b :p ?y }", "the sides of OPTIONAL", "OPTIONAL"),
+        ("{ SELECT * { ?a :p ?x } } { SELECT * { ?b :p ?y } }", "two groups", "{"),
+        ("?a :p ?x . ?b :p ?y", "`?b <http://example.org/p> ?y` and the triples before it", "?b :p ?y"),
     ],
 )
-def test_sides_without_a_shared_variable(where, what):
+def test_sides_without_a_shared_variable(where, what, place):
     finding = only(f"SELECT * {{ {where} {BOUNDED} }}", "cartesian-sequence")
     assert finding.message.startswith(f"{what} share no variable (here ?a and ?x, there ?b and ?y)")
-    assert finding.span.column == f"SELECT * {{ {where}".index("?b") + 1
+    assert at(f"SELECT * {{ {where} {BOUNDED} }}", "cartesian-sequence") == place
+    if place == "{":  # the second of the two groups
+        assert finding.span.column == f"SELECT * {{ {where}".index("{ SELECT * { ?b") + 1
 
 
 def test_a_filter_on_each_side_alone_relates_nothing():
@@ -115,6 +124,7 @@ def test_a_filter_on_each_side_alone_relates_nothing():
 def test_minus_without_a_shared_variable_has_no_effect():
     finding = only("SELECT * { ?a :p ?x MINUS { ?b :p ?y } }", "no-effect")
     assert "NOT EXISTS" in finding.hint
+    assert at("SELECT * { ?a :p ?x MINUS { ?b :p ?y } }", "no-effect") == "MINUS"
 
 
 # --- variables that nothing binds ------------------------------------------------------------
@@ -147,6 +157,7 @@ def test_a_misspelt_variable_is_never_bound(text, where):
 def test_a_variable_of_another_group_is_not_seen_by_a_filter():
     finding = only("SELECT * { ?a :p ?x { ?a :q ?y FILTER (?x < ?y) } }", "never-bound")
     assert finding.message.startswith("?x in FILTER") and "only its own group" in finding.hint
+    assert finding.span.column == "SELECT * { ?a :p ?x { ?a :q ?y FILTER (?x < ?y) } }".rindex("?x") + 1
 
 
 def test_exists_and_optional_filters_see_the_outer_variables():
@@ -164,6 +175,8 @@ def test_from_and_graph_that_name_nothing():
     wrong = only("SELECT * FROM :price { ?a :p ?x }", "unknown-source", catalog)
     assert wrong.hint == "did you mean <http://example.org/prices>?"
     assert "GRAPH" in only("SELECT * { GRAPH :g { ?a :p ?x } }", "unknown-source", catalog).message
+    assert at("SELECT * FROM :price { ?a :p ?x }", "unknown-source", catalog) == ":price"
+    assert at("SELECT * { GRAPH :g { ?a :p ?x } }", "unknown-source", catalog) == ":g"
     unlisted = "SELECT * FROM :prices { GRAPH :prices { ?a :p ?x } }"
     assert "FROM NAMED" in only(unlisted, "unknown-source", catalog).hint
 
@@ -171,9 +184,56 @@ def test_from_and_graph_that_name_nothing():
 def test_an_unknown_function_with_the_nearest_one():
     finding = only("SELECT * { ?a :p ?x FILTER (xsd:intger(?x) > 1) }", "unknown-function")
     assert finding.hint == "did you mean <http://www.w3.org/2001/XMLSchema#integer>?"
+    assert at("SELECT * { ?a :p ?x FILTER (xsd:intger(?x) > 1) }", "unknown-function") == "xsd:intger(?x)"
     assert "unknown-function" not in codes(
         "SELECT * { ?a :p ?x FILTER (xsd:integer(?x) IN (1, STRLEN(?x)) || getENDTIME() < NOW()) }"
     )
+
+
+# --- types that do not fit --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "why", "hint"),
+    [
+        ("getDURATION() < 600", "a duration cannot be compared with a number", '"PT10M"^^xsd:dayTime'),
+        ("600 >= getDURATION()", "a number cannot be compared with a duration", "600 seconds"),
+        ('getDURATION() < "PT1H"', "a duration cannot be compared with a string", '"PT1H"^^xsd:dayTime'),
+        (
+            'getSTARTTIME() < "2026-05-01T08:00:00Z"',
+            "an instant cannot be compared with a string",
+            '"2026-05-01T08:00:00Z"^^xsd:dateTime',
+        ),
+        ("getSTARTTIME() > getDURATION()", "an instant cannot be compared with a duration", "difference"),
+        ("getENDTIME() + 60", "`+` is not defined for an instant and a number", None),
+        ("HOURS(getDURATION())", "HOURS is not defined for a duration", None),
+        ("STRLEN(1)", "STRLEN is not defined for a number", None),
+        ("1 < :a", "a number cannot be compared with a resource", None),
+    ],
+)
+def test_types_that_do_not_fit(expression, why, hint):
+    text = f"SELECT * {{ ?a :p ?x FILTER (?x > 1 && ({expression}) = ?x) }}"
+    finding = only(text, "type-error")
+    assert finding.message == f"this is an error in every solution: {why}"
+    assert (hint is None) or hint in finding.hint
+    assert at(text, "type-error") == expression
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "getDURATION() < ?x",
+        'getDURATION() < "PT1H"^^xsd:duration && getENDTIME() > "2026-05-01T08:00:00Z"^^xsd:dateTime',
+        "getDURATION() = 600",  # false, but no error
+        "getENDTIME() - getSTARTTIME() < getDURATION()",
+        "1 / SECONDS(getSTARTTIME()) > 0",  # an error for some intervals only
+        "COALESCE(?x, 1) > 0",
+        "EXISTS { ?a :q ?y }",
+        "BOUND(?x)",
+    ],
+)
+def test_types_that_fit_or_are_not_known(expression):
+    assert "type-error" not in codes(f"SELECT * {{ ?a :p ?x FILTER ({expression}) }}")
 
 
 # --- what nobody reads -----------------------------------------------------------------------

@@ -6,6 +6,23 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
+from penstock.algebra.nodes import Node
+from penstock.errors import Span
+
+Placed = TypeVar("Placed", bound=Node)
+
+
+def placed(node: Placed, span: Span) -> Placed:
+    """The node, which now knows where in its query text it stands."""
+    node.facts["span"] = span
+    return node
+
+
+def place_of(node: object) -> Span | None:
+    """Where a node stands in its query text, if a parser said so."""
+    return node.facts.get("span") if isinstance(node, Node) else None
+
+
 Fact = TypeVar("Fact", bound=Callable)
 
 

@@ -10,6 +10,7 @@ from lark import Token, Tree
 
 from penstock.algebra import nodes as a
 from penstock.algebra.balance import balanced
+from penstock.algebra.facts import placed
 from penstock.languages.leaves import number, string
 from penstock.languages.triples import TripleTranslator
 from penstock.terms import NamedNode
@@ -54,7 +55,10 @@ class ExpressionTranslator(TripleTranslator, ABC):
     def expression(self, node: Tree | Token) -> a.Expression:
         if isinstance(node, Token):
             return self._variable(node) if node.type == "VAR" else self.constant(node)
-        return getattr(self, f"_{node.data}")(node)
+        expression = getattr(self, f"_{node.data}")(node)
+        if isinstance(expression, a.Call):
+            placed(expression, self.source.span(node.meta.start_pos, node.meta.end_pos))
+        return expression
 
     def _expressions(self, nodes) -> tuple[a.Expression, ...]:
         return tuple(self.expression(node) for node in nodes)
@@ -148,10 +152,10 @@ class ExpressionTranslator(TripleTranslator, ABC):
         return a.Call(f"<{self.iri(function).value}>", self._expressions(nodes))
 
     def _exists(self, tree: Tree) -> a.Expression:
-        return a.Exists(self.group(tree.children[0]))
+        return placed(a.Exists(self.group(tree.children[0])), self.source.keyword_of(tree))
 
     def _not_exists(self, tree: Tree) -> a.Expression:
-        return a.Call("!", (a.Exists(self.group(tree.children[0])),))
+        return a.Call("!", (self._exists(tree),))
 
     # --- aggregates -----------------------------------------------------------------------
 

@@ -17,7 +17,14 @@ def parser(*grammars: str) -> Lark:
     """The LALR parser of a grammar; later files extend the rules of earlier ones."""
     folder = files("penstock.languages")
     text = "\n".join((folder / name).read_text(encoding="utf-8") for name in grammars)
-    return Lark(text, parser="lalr", lexer="basic", start="query", maybe_placeholders=False)
+    return Lark(
+        text,
+        parser="lalr",
+        lexer="basic",
+        start="query",
+        maybe_placeholders=False,
+        propagate_positions=True,
+    )
 
 
 def syntax_tree(source: Source, grammars: tuple[str, ...]) -> Tree:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import reduce
 from itertools import groupby
 
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
 from penstock.algebra.balance import balanced, conjunction
+from penstock.algebra.facts import placed
 from penstock.languages.expressions import ExpressionTranslator
 from penstock.languages.scope import in_scope
 from penstock.languages.triples import UNIT, Block, join
@@ -58,17 +58,27 @@ class GroupTranslator(ExpressionTranslator):
         return join(pattern, block.pattern()), conjunction(filters)
 
     def _add_group_or_union(self, before: a.Pattern, tree: Tree) -> a.Pattern:
-        return join(before, self.infix_chain(tree.children))
+        return self._joined(before, self.infix_chain(tree.children), tree)
+
+    def _joined(self, before: a.Pattern, pattern: a.Pattern, tree: Tree) -> a.Pattern:
+        """The join with what stands before; its place is where the later part begins."""
+        node = join(before, pattern)
+        if node is not before and node is not pattern:
+            start = tree.meta.start_pos
+            placed(node, self.source.span(start, start + 1))
+        return node
 
     def _add_optional(self, before: a.Pattern, tree: Tree) -> a.Pattern:
-        return a.LeftJoin(before, *self.group_parts(tree.children[0]))
+        node = a.LeftJoin(before, *self.group_parts(tree.children[0]))
+        return placed(node, self.source.keyword_of(tree))
 
     def _add_minus(self, before: a.Pattern, tree: Tree) -> a.Pattern:
-        return a.Minus(before, self.group(tree.children[0]))
+        return placed(a.Minus(before, self.group(tree.children[0])), self.source.keyword_of(tree))
 
     def _add_graph(self, before: a.Pattern, tree: Tree) -> a.Pattern:
         name, group = tree.children
-        return join(before, a.Graph(self.var_or_iri(name), self.group(group)))
+        graph = a.Graph(self.var_or_iri(name), self.group(group))
+        return self._joined(before, placed(graph, self.source.span_of(name)), tree)
 
     def _add_service(self, before: a.Pattern, tree: Tree) -> a.Pattern:
         raise self.source.error(
@@ -122,13 +132,14 @@ class GroupTranslator(ExpressionTranslator):
         """`{ … } UNION { … } …`, from left to right."""
         parts = self.group_parts(children[0])
         following = list(zip(children[1::2], children[2::2], strict=True))
-        for operator, run in groupby(following, key=lambda pair: pair[0].type):
-            groups = [parts, *(self.group_parts(group) for _, group in run)]
-            combine = self.INFIX[operator]
-            if operator == "UNION":
-                parts = balanced(groups, lambda one, other: (union(one, other), None))
-            else:
-                parts = reduce(lambda one, other: (combine(one, other), None), groups)  # noqa: B023
+        for kind, run in groupby(following, key=lambda pair: pair[0].type):
+            operators, groups = zip(*run, strict=True)
+            others = [self.group_parts(group) for group in groups]
+            if kind == "UNION":
+                parts = balanced([parts, *others], lambda one, other: (union(one, other), None))
+                continue
+            for operator, other in zip(operators, others, strict=True):
+                parts = placed(self.INFIX[kind](parts, other), self.source.span_of(operator)), None
         return with_filter(*parts)
 
     @abstractmethod

@@ -8,6 +8,7 @@ from collections import Counter
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
+from penstock.algebra.facts import placed
 from penstock.languages.names import Names
 from penstock.languages.source import Source
 from penstock.terms import RDF, XSD, Literal, NamedNode
@@ -33,7 +34,7 @@ class TermTranslator:
 
     def var(self, token: Token) -> a.Var:
         self.names.check_name(token)
-        return a.Var(str(token[1:]))
+        return placed(a.Var(str(token[1:])), self.source.span_of(token))
 
     def iri(self, token: Token) -> NamedNode:
         return RDF.type if token.type == "A" else self.names.iri(token)

@@ -76,16 +76,21 @@ class SparqlTranslator(GroupTranslator):
         return a.Describe(pattern, subjects, self._dataset(tree))
 
     def _dataset(self, tree: Tree) -> a.Dataset | None:
-        clauses = [
-            (child.data, self.iri(child.children[0]))
+        trees = [
+            child
             for child in tree.children
             if isinstance(child, Tree) and child.data in ("from_default", "from_named")
         ]
+        tokens = [child.children[0] for child in trees]
+        clauses = [(child.data, self.iri(token)) for child, token in zip(trees, tokens, strict=True)]
         if not clauses:
             return None
         default = dict.fromkeys(iri for kind, iri in clauses if kind == "from_default")
         named = dict.fromkeys(iri for kind, iri in clauses if kind == "from_named")
-        return a.Dataset(tuple(default), tuple(named))
+        dataset = a.Dataset(tuple(default), tuple(named))
+        for token, (_, iri) in zip(tokens, clauses, strict=True):
+            dataset.facts.setdefault(iri, self.source.span_of(token))
+        return dataset
 
     def _where(self, tree: Tree) -> a.Pattern:
         where = _child(tree, "where_clause")

@@ -19,6 +19,9 @@ from penstock.errors import QueryError, Span
 _ESCAPE = re.compile(r"\\\\|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
 
+_WORD = re.compile(r"\w*")
+
+
 class Source:
     """A query text as written (`written`) and as the grammar reads it (`text`)."""
 
@@ -82,6 +85,11 @@ class Source:
         if not tokens:
             return Span(1, 1)
         return self.span(tokens[0].start_pos, tokens[-1].end_pos)
+
+    def keyword_of(self, tree: Tree) -> Span:
+        """The span of the word with which a tree begins."""
+        start = tree.meta.start_pos
+        return self.span(start, _WORD.match(self.text, start).end())
 
     def error(self, message: str, where: Span | Tree | Token | None, hint: str | None = None) -> QueryError:
         """A QueryError at a place of this text."""

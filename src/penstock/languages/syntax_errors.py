@@ -10,6 +10,7 @@ from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from penstock.errors import QueryError
+from penstock.languages.foreign import foreign
 from penstock.languages.source import Source
 
 _KEYWORD_PATTERN = re.compile(r"\(\?:([\w|]+)\)\\b")
@@ -69,6 +70,10 @@ _MOST_EXPECTED = 8
 def explain(lark: Lark, source: Source) -> QueryError:
     """The error of a text that the parser has refused."""
     text = source.text
+    if found := foreign(text):
+        language, start, end = found
+        message = f"this looks like {language.name}, which Penstock does not run yet"
+        return source.error(message, source.span(start, end), language.instead)
     attempt = lark.parse_interactive(text)
     try:
         for _ in attempt.iter_parse():

@@ -8,6 +8,7 @@ from lark import Token, Tree
 
 from penstock.algebra import nodes as a
 from penstock.algebra.balance import balanced
+from penstock.algebra.facts import placed
 from penstock.languages.leaves import TermTranslator
 from penstock.languages.source import tokens_of
 from penstock.terms import RDF, BlankNode
@@ -69,15 +70,23 @@ class TripleTranslator(TermTranslator):
             subject = self._head(subject_node, block)
             self._describe(subject, subject_node, block)
             if properties:
-                self._property_list(subject, properties[0], block)
+                self._property_list(subject, properties[0], block, subject_node)
 
-    def _property_list(self, subject: a.TermOrVar, tree: Tree, block: Block) -> None:
+    def _property_list(
+        self, subject: a.TermOrVar, tree: Tree, block: Block, subject_node: Tree | Token | None = None
+    ) -> None:
         children = tree.children
+        begin = subject_node
         for verb, objects in zip(children[::2], children[1::2], strict=True):
             for node in objects.children:
                 object_ = self._head(node, block)
+                already = len(block.parts)
                 self._link(subject, verb, object_, block)
+                span = self.source.span(_start(begin or verb), _end(node))
+                for part in block.parts[already:]:
+                    placed(part, span)
                 self._describe(object_, node, block)
+                begin = None
 
     def _head(self, node: Tree | Token, block: Block) -> a.TermOrVar:
         """The term that a node of a triple stands for."""
@@ -204,6 +213,14 @@ _COMPLEX_PATHS = (
     a.ZeroOrOne,
     a.NegatedSet,
 )
+
+
+def _start(node: Tree | Token) -> int:
+    return node.start_pos if isinstance(node, Token) else node.meta.start_pos
+
+
+def _end(node: Tree | Token) -> int:
+    return node.end_pos if isinstance(node, Token) else node.meta.end_pos
 
 
 def _steps(path: a.Path) -> list[a.Path]:

@@ -6,9 +6,10 @@
     never-bound         a variable is used, but no pattern that is seen there binds it
     unknown-source      FROM or GRAPH names nothing that is registered
     unknown-function    a function nobody knows: its expression is an error in every solution
+    type-error          an expression whose types do not fit: an error in every solution, too
     unread-stream       no query reads a registered stream (unread-graph: a static graph)
 
-Each is a `Finding`, at the place of a variable that it speaks of where the parser knows one.
+Each is a `Finding` at the place of its cause: the operator, the triple, the name, the expression.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.algebra.facts import once
+from penstock.algebra.facts import once, place_of
 from penstock.algebra.nodes import (
     BGP,
     Call,
@@ -48,6 +49,7 @@ from penstock.plan.catalog import ActiveDataset, Catalog, unknown_source_hint
 from penstock.plan.leaves import query_leaves
 from penstock.plan.reads import reads_stream
 from penstock.plan.retention import Memory, author_name, memories
+from penstock.plan.type_errors import type_errors
 from penstock.plan.variables import Vars, of_expression, of_template, of_terms, possible
 from penstock.plan.walk import (
     OPERATOR_NAMES,
@@ -72,6 +74,7 @@ def query_findings(parsed: ParsedQuery, catalog: Catalog) -> tuple[Finding, ...]
     found = [
         *_unknown_sources(parsed, catalog),
         *_unknown_functions(query.pattern),
+        *type_errors(query.pattern),
         *_never_bound(parsed, place),
         *_cartesian(query.pattern, dataset, place, ()),
         *_unbounded(query.pattern, dataset, place),
@@ -142,7 +145,8 @@ class _Places:
 def _unknown_sources(parsed: ParsedQuery, catalog: Catalog) -> Iterator[Finding]:
     for name in catalog.unknown(parsed.query.dataset):
         message = f"FROM {name} names no registered stream or graph"
-        yield Finding("unknown-source", message, unknown_source_hint(name.value, catalog.names()))
+        hint = unknown_source_hint(name.value, catalog.names())
+        yield Finding("unknown-source", message, hint, parsed.query.dataset.facts.get(name))
     named = _known_part(catalog, parsed)
     for node in nodes(parsed.query.pattern):
         if not isinstance(node, Graph) or not isinstance(node.name, NamedNode):
@@ -151,11 +155,11 @@ def _unknown_sources(parsed: ParsedQuery, catalog: Catalog) -> Iterator[Finding]
             iri = node.name.value
             if not catalog.named(iri).is_empty:
                 message = f"GRAPH {node.name} matches nothing: FROM NAMED does not list it"
-                yield Finding("unknown-source", message, f"add FROM NAMED <{iri}>")
+                yield Finding("unknown-source", message, f"add FROM NAMED <{iri}>", place_of(node))
             else:
                 message = f"GRAPH {node.name} names no registered stream or graph"
                 hint = unknown_source_hint(iri, catalog.names())
-                yield Finding("unknown-source", message, hint)
+                yield Finding("unknown-source", message, hint, place_of(node))
 
 
 def _unknown_functions(pattern: Pattern) -> Iterator[Finding]:
@@ -168,6 +172,7 @@ def _unknown_functions(pattern: Pattern) -> Iterator[Finding]:
                         "unknown-function",
                         f"the function {part.name} is not known; calling it is an error in every solution",
                         f"did you mean {close[0]}?" if close else None,
+                        place_of(part),
                     )
 
 
@@ -190,7 +195,8 @@ def _never_bound(parsed: ParsedQuery, place: _Places) -> Iterator[Finding]:
                 continue
             reported.add(var)
             message = f"{var} in {where} is never bound there"
-            yield Finding("never-bound", message, _hint(var, bound, everywhere), place.first((var,)))
+            at = place_of(var) or place.first((var,))
+            yield Finding("never-bound", message, _hint(var, bound, everywhere), at)
 
 
 def _hint(var: Var, bound: Vars, everywhere: Vars) -> str | None:
@@ -249,13 +255,13 @@ def _cartesian(
         ):
             name = OPERATOR_NAMES[type(pattern)]
             what = "two groups" if isinstance(pattern, Join) else f"the sides of {name}"
-            yield _cartesian_finding(what, left, right, place)
+            yield _cartesian_finding(what, left, right, place_of(pattern) or place.first(right))
     elif isinstance(pattern, Minus) and not possible(pattern.left) & possible(pattern.right):
         yield Finding(
             "no-effect",
             "MINUS removes nothing, because its sides share no variable",
             "FILTER NOT EXISTS { … } removes also then",
-            place.first(possible(pattern.right)),
+            place_of(pattern) or place.first(possible(pattern.right)),
         )
     elif isinstance(pattern, BGP) and dataset.default.reads_stream:
         yield from _unconnected(pattern, place, conditions)
@@ -321,18 +327,19 @@ def _unconnected(pattern: BGP, place: _Places, conditions: tuple[Expression, ...
     for number, triple in enumerate(pattern.triples):
         if number not in reached and of_terms(triple):
             what = f"`{leaf_text(triple)}` and the triples before it"
-            yield _cartesian_finding(what, of_terms(reached), of_terms(triple), place)
+            at = place_of(triple) or place.first(of_terms(triple))
+            yield _cartesian_finding(what, of_terms(reached), of_terms(triple), at)
             return
 
 
-def _cartesian_finding(what: str, left: Vars, right: Vars, place: _Places) -> Finding:
+def _cartesian_finding(what: str, left: Vars, right: Vars, at: Span | None) -> Finding:
     shown = [in_words(sorted(str(v) for v in side if not v.hidden)) for side in (left, right)]
     on_each = f" (here {shown[0]}, there {shown[1]})" if all(shown) else ""
     return Finding(
         "cartesian-sequence",
         f"{what} share no variable{on_each}: everything on one side meets everything on the other",
         "use the same variable on both sides, or relate them with a FILTER",
-        place.first(right) or place.first(left),
+        at,
     )
 
 
@@ -348,7 +355,7 @@ def _unbounded(pattern: Pattern, dataset: ActiveDataset, place: _Places) -> Iter
             "unbounded-state",
             f"{in_words(keeps)} for ever, because no filter bounds getDURATION()",
             _bounding_hint(pattern),
-            place.first(frozenset().union(*(possible(memory.kept) for memory in waiting))),
+            _place_of_memory(waiting[0]) or place.first(possible(waiting[0].kept)),
         )
     for memory in endless:
         if memory.absence:
@@ -378,13 +385,19 @@ def _unbounded_absence(memory: Memory, place: _Places) -> Finding:
         )
     else:
         hint = f"put {_BOUND_IT} inside the optional group, so that older matches do not count"
-    required = frozenset().union(
-        *(possible(child) for child in children(memory.node) if child is not memory.kept)
-    )
-    kept = possible(memory.kept)
     return Finding(
         "unbounded-state",
         f"{name} remembers {memory.keeps} for ever",
         hint,
-        place.first(kept - required) or place.first(kept),
+        _place_of_memory(memory) or place.first(possible(memory.kept)),
     )
+
+
+def _place_of_memory(memory: Memory) -> Span | None:
+    """The operator that remembers; of a group of triples the first one, of EXISTS the expression."""
+    if isinstance(memory.node, BGP):
+        return place_of(memory.node.triples[0])
+    if memory.operator == "EXISTS":
+        found = (part for each in expressions(memory.node) for part in subexpressions(each))
+        return next((place_of(p) for p in found if isinstance(p, Exists) and p.pattern is memory.kept), None)
+    return place_of(memory.node)

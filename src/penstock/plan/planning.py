@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 
 from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Select
-from penstock.plan.catalog import Catalog
+from penstock.errors import QueryError
+from penstock.plan.catalog import Catalog, unknown_source
 from penstock.plan.compile import compile_query
 from penstock.plan.keys import Key, NoKey, find_program_key
 from penstock.plan.reads import query_needs_instants
@@ -79,9 +80,17 @@ def make_plan(
 ) -> Plan:
     """Plans the queries together. `feeds=False`: CONSTRUCT results do not enter the streams."""
     queries = [each.query for each in parsed]
+    for each in parsed:
+        for name in catalog.unknown(each.query.dataset):
+            error = unknown_source(name.value, catalog.names())
+            error.span = each.query.dataset.facts.get(name)
+            raise error.located(each.text, each.origin)
     if feeds:
         catalog = with_rules(catalog, queries)
-        groups = programs(queries, catalog, names)
+        try:
+            groups = programs(queries, catalog, names)
+        except QueryError as error:  # with several queries it says which
+            raise (error.located(parsed[0].text, parsed[0].origin) if len(parsed) == 1 else error) from None
     else:
         groups = tuple(Program((i,), (0,)) for i in range(len(queries)))
     datasets = [catalog.active(query.dataset) for query in queries]
