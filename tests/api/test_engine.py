@@ -67,7 +67,8 @@ def test_a_checkpoint_of_other_queries_is_refused_and_left_alone(tmp_path):
     (tmp_path / "a.nq").touch()
     engine = penstock.Engine(checkpoint=tmp_path / "state", shards=3).add_query(QUERY)
     engine.add_stream(tmp_path / "a.nq")
-    open_checkpoint(tmp_path / "state", engine.ready(), tuple(engine.streams), engine.timing)
+    with open_checkpoint(tmp_path / "state", engine.ready(), tuple(engine.streams), engine.timing):
+        pass
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
     # Without a word about shards, the checkpoint's own number of them is taken.

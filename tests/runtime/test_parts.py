@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
+import socket
+import subprocess
+import sys
 from dataclasses import fields, replace
 
 import pytest
 from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
 
 from penstock.errors import InputError, QueryError, UsageError
-from penstock.runtime.checkpoint import open_checkpoint, stored_shards
+from penstock.runtime.checkpoint import Checkpoint, check_checkpoint, open_checkpoint, stored_shards
 from penstock.runtime.failures import WorkerFailure, carried, reason_of, recovered
-from penstock.runtime.job import Job, publish
+from penstock.runtime.job import JOB_FILE, Job, publish
 from penstock.runtime.placement import shard_keys, spark_hash
 from penstock.runtime.shards import ShardKeeper
 from penstock.runtime.watermark import Clock, Timing
@@ -82,12 +87,17 @@ class TestFailures:
         assert reason_of("Connection refused\n\tat x") == "Connection refused"
 
 
+def opened(*arguments) -> Checkpoint:
+    with open_checkpoint(*arguments) as checkpoint:
+        return checkpoint
+
+
 class TestCheckpoint:
     STREAMS = (StreamSpec("http://s", ("a.nq",)),)
 
     def test_the_same_run_goes_on(self, tmp_path):
-        first = open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
-        assert open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5)) == first
+        first = opened(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
+        assert opened(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5)) == first
         assert stored_shards(tmp_path / "c") == 3
         assert stored_shards(tmp_path / "other") is None
 
@@ -108,29 +118,54 @@ class TestCheckpoint:
         ],
     )
     def test_another_run_is_refused_and_told_what_differs(self, tmp_path, change, said):
-        open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5_000_000))
+        opened(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5_000_000))
         of_stream = {f.name for f in fields(StreamSpec)} & change.keys()
         streams = (replace(self.STREAMS[0], **{name: change[name] for name in of_stream}),)
         of_time = {f.name for f in fields(Timing)} & change.keys()
         timing = replace(Timing(5_000_000), **{name: change[name] for name in of_time})
         with pytest.raises(InputError, match=said):
-            open_checkpoint(tmp_path / "c", change.get("program", ToyProgram(3)), streams, timing)
+            opened(tmp_path / "c", change.get("program", ToyProgram(3)), streams, timing)
 
     def test_one_whose_state_belongs_to_another_plan_is_refused(self, tmp_path):
-        open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
+        opened(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
         replanned = ToyProgram(3)
         replanned.layout = "other"
         with pytest.raises(InputError, match="another version of Penstock"):
-            open_checkpoint(tmp_path / "c", replanned, self.STREAMS, Timing(5))
+            opened(tmp_path / "c", replanned, self.STREAMS, Timing(5))
+
+    def test_a_second_run_is_refused_and_told_who_has_it(self, tmp_path):
+        run = (tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
+        with open_checkpoint(*run):
+            for second in (opened, check_checkpoint):
+                with pytest.raises(
+                    InputError, match=f"in use by process {os.getpid()} on {socket.gethostname()}"
+                ):
+                    second(*run)
+        opened(*run)
+
+    def test_a_run_that_was_killed_holds_nothing(self, tmp_path):
+        run = (tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
+        opened(*run)
+        script = (
+            "import fcntl, sys, time; file = open(sys.argv[1], 'a'); fcntl.flock(file, fcntl.LOCK_EX);"
+            " print('held', flush=True); time.sleep(600)"
+        )
+        command = [sys.executable, "-c", script, str(tmp_path / "c" / "lock")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout.readline() == "held\n"
+            with pytest.raises(InputError, match="is in use by"):
+                check_checkpoint(*run)
+            other.kill()
+        opened(*run)
 
     def test_a_damaged_one_and_a_foreign_directory_are_refused(self, tmp_path):
-        place = open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
+        place = opened(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
         place.identity.write_text("{")
         with pytest.raises(InputError, match="damaged"):
-            open_checkpoint(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
+            opened(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
         (tmp_path / "d" / "spark").mkdir(parents=True)
         with pytest.raises(InputError, match="not a checkpoint"):
-            open_checkpoint(tmp_path / "d", ToyProgram(3), self.STREAMS, Timing(5))
+            opened(tmp_path / "d", ToyProgram(3), self.STREAMS, Timing(5))
 
 
 def payload(*rows: tuple[int, int]) -> bytes:
@@ -181,7 +216,25 @@ class TestShardKeeper:
         assert keeper.at("run", 0) is None
 
 
+class _Trap:
+    """Unpickling it runs code: it makes a directory."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def test_what_others_put_into_a_checkpoint_is_not_run(tmp_path):
+    reference = publish(Job("trapped", ToyProgram(1), (), toy_decoder, False), tmp_path)
+    (tmp_path / JOB_FILE).write_bytes(pickle.dumps(_Trap(tmp_path / "ran")))
+    with pytest.raises(InputError, match="not what this run has written"):
+        reference.load()
+    assert not (tmp_path / "ran").exists()
+
+
 def test_the_identity_of_a_checkpoint_is_readable(tmp_path):
-    place = open_checkpoint(tmp_path / "c", ToyProgram(2), TestCheckpoint.STREAMS, Timing(5))
+    place = opened(tmp_path / "c", ToyProgram(2), TestCheckpoint.STREAMS, Timing(5))
     [stream] = json.loads(place.identity.read_text())["streams"]
     assert (stream["iri"], stream["paths"]) == ("http://s", ["a.nq"])

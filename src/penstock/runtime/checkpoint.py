@@ -2,14 +2,19 @@
 
 - `checkpoint.json`: the fingerprint of the queries, their plan, shards, and all options that
   change what the streams mean
+- `lock`: held by the run that uses the directory; says which one that is
 - `source/`: logs of segments, spooled standard input, the job for the workers
 - `spark/`: Spark's own offsets, commits and state
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
+import socket
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +45,10 @@ class Checkpoint:
     @property
     def spark(self) -> Path:
         return self.root / "spark"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
 
     def committed(self, batch: int) -> bool:
         """Whether Spark has finished a batch for good."""
@@ -135,6 +144,9 @@ def check_checkpoint(
         if checkpoint.spark.exists():
             raise InputError(f"{directory} is not a checkpoint of Penstock")
         return checkpoint
+    if checkpoint.lock.exists():
+        with _locked(checkpoint):  # refused before an output is touched
+            pass
     try:
         stored = json.loads(checkpoint.identity.read_text())
     except ValueError:
@@ -151,18 +163,40 @@ def check_checkpoint(
     return checkpoint
 
 
+@contextlib.contextmanager
 def open_checkpoint(
     directory: str | os.PathLike[str],
     program: Program,
     streams: tuple[StreamSpec, ...],
     timing: Timing,
-) -> Checkpoint:
-    """Begin a checkpoint, or go on with one that belongs to exactly this run."""
+) -> Iterator[Checkpoint]:
+    """Begin a checkpoint, or go on with one that belongs to exactly this run, and hold its lock."""
     checkpoint = check_checkpoint(directory, program, streams, timing)
-    with storing(f"the checkpoint {directory}"):
-        checkpoint.source.mkdir(parents=True, exist_ok=True)
-        if not checkpoint.identity.exists():
-            aside = checkpoint.root / ".checkpoint.json"
-            aside.write_text(json.dumps(_identity(program, streams, timing), indent=1))
-            os.replace(aside, checkpoint.identity)
-    return checkpoint
+    with contextlib.ExitStack() as held:
+        with storing(f"the checkpoint {directory}"):
+            checkpoint.source.mkdir(parents=True, exist_ok=True)
+            held.enter_context(_locked(checkpoint))
+            if not checkpoint.identity.exists():
+                aside = checkpoint.root / ".checkpoint.json"
+                aside.write_text(json.dumps(_identity(program, streams, timing), indent=1))
+                os.replace(aside, checkpoint.identity)
+        yield checkpoint
+
+
+@contextlib.contextmanager
+def _locked(checkpoint: Checkpoint) -> Iterator[None]:
+    """Hold a checkpoint; the system lets go of it when the process ends, however it does."""
+    with open(checkpoint.lock, "a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read(200).strip() or "another process"
+            raise InputError(
+                f"the checkpoint {checkpoint.root} is in use by {holder}",
+                hint="end that run first, or give this one another checkpoint directory",
+            ) from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        file.flush()
+        yield

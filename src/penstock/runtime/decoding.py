@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from penstock.decode.lines import shown, strict_error
 from penstock.decode.occurrences import Occurrences, Reject, concat
 from penstock.decode.splitting import lines_before
 from penstock.decode.times import TimePredicates
-from penstock.errors import UsageError
+from penstock.errors import PenstockError, StorageError, UsageError
 from penstock.runtime.late import elements_table
 from penstock.sources.splits import Split
 from penstock.sources.streams import StreamSpec
@@ -47,13 +47,12 @@ class FileDecoder:
         self.strict = strict
 
     def decode(self, split: Split) -> Occurrences:
-        found = concat(self._pieces(split, keep_predicates=self.keep_predicates, strict=self.strict))
+        found = self._found(split, keep_predicates=self.keep_predicates, strict=self.strict)
         limit = split.not_after
         if limit is None or not len(found.instants) or found.instants[-1] <= limit:
             return found
         # As with late elements, they are few, and what they are is found out in a second look.
-        pieces = self._pieces(split, named=True)
-        ahead = elements_table(concat(piece.ended_after(limit) for piece in pieces), _source(split))
+        ahead = elements_table(self._found(split, named=True).ended_after(limit), _source(split))
         rejects = ahead_rejects(ahead, split)
         if self.strict:
             raise strict_error(rejects[0])
@@ -64,13 +63,34 @@ class FileDecoder:
     def late(self, split: Split, watermark: int) -> pa.Table:
         if split.not_after is not None:  # what is too far ahead was rejected already
             watermark = min(watermark, split.not_after + 1)
-        pieces = self._pieces(split, named=True)
-        return elements_table(concat(piece.ended_before(watermark) for piece in pieces), _source(split))
+        found = self._found(split, lambda piece: piece.ended_before(watermark), named=True)
+        return elements_table(found, _source(split))
+
+    def _found(
+        self, split: Split, part: Callable[[Occurrences], Occurrences] | None = None, **options: Any
+    ) -> Occurrences:
+        """What a split holds; input that decoding fails at is left out and rejected.
+
+        A batch is repeated until it is through, so nothing in the input may end it: a failure that
+        nobody has foreseen would end every restart as well.
+        """
+        try:
+            pieces = self._pieces(split, **options)
+            return concat(pieces if part is None else map(part, pieces))
+        except Exception as problem:
+            if self.strict or isinstance(problem, (OSError, UsageError, StorageError)):
+                raise
+            if split.whole or split.end - split.start <= 1:
+                return Occurrences(rejects=[_failed(split, problem)])
+        # Every element begins in one of the halves: the one that fails is found by halving.
+        middle = (split.start + split.end) // 2
+        halves = replace(split, end=middle), replace(split, start=middle)
+        return concat(self._found(half, part, **options) for half in halves)
 
     def _pieces(self, split: Split, **options: Any) -> Iterator[Occurrences]:
         path = split.place()
         if path is None:
-            if options.get("strict"):
+            if self.strict:
                 raise strict_error(_lost(split))
             return iter([Occurrences(rejects=[_lost(split)])])
         return decode_file(
@@ -101,6 +121,21 @@ def _lost(split: Split) -> Reject:
         f"the bytes {split.start} to {split.end} of this file were replaced or removed before they were read"
     )
     return Reject(split.path, 0, reason, "")
+
+
+def _failed(split: Split, problem: Exception) -> Reject:
+    """The reject for what could not be decoded, for a reason that decoding does not know."""
+    said = problem.message if isinstance(problem, PenstockError) else f"{type(problem).__name__}: {problem}"
+    path = split.place() or split.path
+    line, text = 0, b""
+    if not split.whole:
+        line = lines_before(path, split.start + 1) + 1
+        with Path(path).open("rb") as file:
+            file.seek(split.start)
+            text = file.read(2000).split(b"\n", 1)[0]
+    elif split.start == 0:
+        line = 1
+    return Reject(_source(split), line, f"this cannot be decoded: {said}", shown(text))
 
 
 def ahead_rejects(elements: pa.Table, split: Split) -> list[Reject]:

@@ -1,11 +1,15 @@
 """What all processes of one run must know, and how workers get at it.
 
 The driver writes the job to a file in the run's directory; a worker process loads it once
-and keeps it. Tasks refer to it by path and run id, so their closures stay tiny.
+and keeps it. Tasks refer to it by path and run id, so their closures stay tiny. The reference also
+has the file's digest: what somebody else has put in its place is not even looked at, because
+unpickling it could run anything.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import pickle
 import tempfile
@@ -13,6 +17,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.errors import InputError
 from penstock.runtime.contract import DecoderFactory, Program
 from penstock.runtime.placement import shard_keys
 from penstock.runtime.watermark import Timing
@@ -45,11 +50,18 @@ class JobReference:
 
     run: str
     path: str
+    digest: str
 
     def load(self) -> Job:
         job = _loaded.get(self.run)
         if job is None:
-            job = pickle.loads(Path(self.path).read_bytes())
+            data = Path(self.path).read_bytes()
+            if not hmac.compare_digest(_digest(data), self.digest):
+                raise InputError(
+                    f"{self.path} is not what this run has written",
+                    hint="somebody else writes to the checkpoint directory; give the run its own",
+                )
+            job = pickle.loads(data)
             _loaded[self.run] = job
             while len(_loaded) > _KEPT:
                 _loaded.popitem(last=False)
@@ -60,9 +72,14 @@ def publish(job: Job, directory: Path) -> JobReference:
     """Write the job where workers can load it; a file of an earlier run is replaced."""
     from pyspark import cloudpickle  # programs of a notebook or script travel by value
 
+    data = cloudpickle.dumps(job)
     handle, aside = tempfile.mkstemp(dir=directory)
     with os.fdopen(handle, "wb") as out:
-        out.write(cloudpickle.dumps(job))
+        out.write(data)
     path = directory / JOB_FILE
     os.replace(aside, path)
-    return JobReference(job.run, str(path))
+    return JobReference(job.run, str(path), _digest(data))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

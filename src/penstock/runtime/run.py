@@ -86,10 +86,10 @@ def run(
     streams = tuple(streams)
     temporary = Path(tempfile.mkdtemp(prefix="penstock-run-")) if checkpoint is None else None
     try:
-        place = open_checkpoint(temporary or checkpoint, program, streams, timing)
-        session = run_session(master, shards=program.shards, settings=options.settings, log=options.log)
-        job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, timing)
-        return _Run(session, job, place, follow, on_batch, on_progress, stop, options).go()
+        with open_checkpoint(temporary or checkpoint, program, streams, timing) as place:
+            session = run_session(master, shards=program.shards, settings=options.settings, log=options.log)
+            job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, timing)
+            return _Run(session, job, place, follow, on_batch, on_progress, stop, options).go()
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -208,6 +208,7 @@ class _Run:
             .option("plan", plan.to_json())
             .option("run", reference.run)
             .option("job", reference.path)
+            .option("digest", reference.digest)
             .load()
         )
         answers = elements.groupBy("shard").transformWithState(

@@ -68,5 +68,5 @@ class ElementSource(FileSource):
         return INTO_SHARDS
 
     def streamReader(self, schema: StructType) -> ElementReader:
-        reference = JobReference(self.options["run"], self.options["job"])
+        reference = JobReference(self.options["run"], self.options["job"], self.options["digest"])
         return ElementReader(FileSourceOptions.from_json(self.options["plan"]), reference)
