@@ -12,6 +12,7 @@ engine.answers("readings").to_pandas()
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import re
@@ -38,6 +39,9 @@ from penstock.arguments import (
     text_or_none,
 )
 from penstock.decode.limits import LIMITS
+from penstock.decode.mapping.document import read_document, read_map
+from penstock.decode.mapping.suggest import suggested, suggested_text
+from penstock.decode.tables import check_columns
 from penstock.engine.program import Program
 from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
@@ -51,6 +55,7 @@ from penstock.runtime.run import RunOptions, check_inputs, run
 from penstock.runtime.session import default_shards
 from penstock.runtime.watermark import Timing
 from penstock.sources.elements import write_elements
+from penstock.sources.frames import is_frame, reader_of, write_frame
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 from penstock.terms import triple_of
 
@@ -77,6 +82,7 @@ class Batch:
 
 
 OnBatch = Callable[[Batch], None]
+TRIPLE_COLUMNS = {"s", "p", "o", "start"}  # a table of triples needs no map
 
 
 class Engine:
@@ -133,12 +139,15 @@ class Engine:
         base: str | None = None,
         max_line: int = LIMITS.line,
         max_document: int = LIMITS.document,
+        map: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     ) -> Engine:
-        """Registers a stream: a file, a directory, several of them, `-` for standard input, or
-        an iterable of elements (triples, instant) or (triples, start, end).
+        """Registers a stream: a file, a directory, several of them, `-` for standard input, a
+        DataFrame (pandas, Polars, Arrow, Spark), or an iterable of elements (triples, instant) or
+        (triples, start, end).
 
         Triples may be pyoxigraph's or rdflib's, or an rdflib graph; instants are datetimes with
-        a time zone or ISO 8601 texts.
+        a time zone or ISO 8601 texts. `map` says what the columns of a table mean (a dictionary or
+        a file, see docs/tables.md); a row is then an element.
 
         Relative IRIs (TriG, JSON-LD) are resolved against `base`; without it, elements that have
         one are rejected. So are lines and cells of more than `max_line` bytes, and what can only be
@@ -149,12 +158,19 @@ class Engine:
         end_predicate = iri_or_none(end_predicate, "end_predicate")
         base = iri_or_none(base, "base")
         format = text_or_none(format, "format")
-        if isinstance(source, (str, os.PathLike)):
-            paths: tuple[str, ...] = (_place(source),)
+        document = None
+        if map is not None:
+            read_map(map)
+            document = json.dumps(read_document(map)[0])
+        if is_frame(source):
+            paths: tuple[str, ...] = (str(self._kept(source, document)),)
+            format = "parquet"
+        elif isinstance(source, (str, os.PathLike)):
+            paths = (_place(source),)
         else:
             items = _listed(source, _A_STREAM)
             if items and all(isinstance(item, (str, os.PathLike)) for item in items):
-                paths = tuple(map(_place, items))
+                paths = tuple(_place(item) for item in items)
             else:
                 paths = (str(self._spooled(items)),)
         self.streams.append(
@@ -167,15 +183,34 @@ class Engine:
                 base=base,
                 max_line=max_line,
                 max_document=max_document,
+                map=document,
             )
         )
         return self
 
-    def _spooled(self, elements: Iterable) -> Path:
+    def _place_for(self, name: str) -> Path:
+        """Where something that was made in Python is kept for the workers."""
         if self._scratch is None:
             self._scratch = tempfile.TemporaryDirectory(prefix="penstock-elements-")
-        path = Path(self._scratch.name) / f"stream-{len(self.streams)}.nq"
+        return Path(self._scratch.name) / name
+
+    def _spooled(self, elements: Iterable) -> Path:
+        path = self._place_for(f"stream-{len(self.streams)}.nq")
         write_elements(path, elements)
+        return path
+
+    def _kept(self, frame: Any, document: str | None) -> Path:
+        batches = reader_of(frame)
+        if document is None and not TRIPLE_COLUMNS <= set(batches.schema.names):
+            guess = suggested_text(suggested(batches.read_all()))
+            raise UsageError(
+                "a DataFrame needs a map, which says what its columns mean",
+                hint=f"correct this guess, and give it as map= (a file, or a dictionary)\n{guess}",
+            )
+        if document is not None:
+            check_columns(json.loads(document), batches.schema)
+        path = self._place_for(f"stream-{len(self.streams)}")
+        write_frame(batches, path)
         return path
 
     def add_graph(self, source: Any, *, iri: str | None = None, base: str | None = None) -> Engine:

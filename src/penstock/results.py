@@ -13,6 +13,7 @@ import pyarrow as pa
 from penstock.algebra.nodes import ParsedQuery
 from penstock.columns.ids import parse_term
 from penstock.sinks.answers import Layout, shapes_of
+from penstock.sinks.native import native_table
 from penstock.terms import Term, to_rdflib
 from penstock.timeline import format_instant
 
@@ -80,22 +81,35 @@ class Answers:
         columns = ", ".join(self.table.column_names)
         return f"<penstock.Answers: {len(self):,} rows of {columns}>"
 
-    def to_arrow(self) -> pa.Table:
-        return self.table
+    def to_arrow(self, *, native: bool = False) -> pa.Table:
+        """The table; `native` makes numbers, Booleans, timestamps and plain texts of the terms.
 
-    def to_pandas(self):
-        return self.table.to_pandas()
+        A column whose values are not of one kind stays text in N-Triples notation, with a warning
+        (the rules are in `penstock.sinks.native` and docs/tables.md).
+        """
+        return native_table(self.table, self.table.column_names[:-2]) if native else self.table
 
-    def to_polars(self):
+    def to_pandas(self, *, native: bool = False):
+        """As `to_arrow`; native numbers and Booleans are pandas' nullable ones, so that unbound
+        (`<NA>`) and NaN differ."""
+        if not native:
+            return self.table.to_pandas()
+        import pandas
+
+        types = {pa.int64(): pandas.Int64Dtype(), pa.float64(): pandas.Float64Dtype()}
+        types |= {pa.bool_(): pandas.BooleanDtype(), pa.string(): pandas.StringDtype()}
+        return self.to_arrow(native=True).to_pandas(types_mapper=types.get)
+
+    def to_polars(self, *, native: bool = False):
         import polars
 
-        return polars.from_arrow(self.table)
+        return polars.from_arrow(self.to_arrow(native=native))
 
-    def to_spark(self):
+    def to_spark(self, *, native: bool = False):
         """A DataFrame of the embedded (or already running) Spark session."""
         from penstock.runtime.session import start_session
 
-        return start_session().createDataFrame(self.table)
+        return start_session().createDataFrame(self.to_arrow(native=native))
 
     def _repr_html_(self) -> str:
         """The first rows as a table, for notebooks."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from penstock import pipeline
 from penstock.decode.decoder import Decoder, warm_up
+from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program
 from penstock.languages import parse
@@ -49,11 +50,19 @@ s,p,o,start
     """,{0}:05Z
 """,
 }
+MAP = {
+    "tableSchema": {
+        "aboutUrl": "http://e.org/{id}",
+        "columns": [{"name": "v", "propertyUrl": "http://e.org/p", "datatype": "integer"}],
+    },
+    "penstock:time": "when",
+}
 
 
 def warm() -> None:
     """Calls every kernel once; takes seconds where nothing is compiled yet."""
     warm_up()
+    Decoder("jsonl", map=read_map(MAP)).decode(b'{"id": "a b", "v": 1, "when": "2026-01-01T00:00:00Z"}\n')
     queries = [parse(PROLOGUE + text) for text in QUERIES]
     for several in (queries, *([query] for query in queries)):
         program = pipeline.program(several, [StreamName(None)], shards=2, now=0)

@@ -99,7 +99,7 @@ def test_options_reach_the_engine(tmp_path):
     assert made.options["master"] == "local[1]" and made.options["strict"] is True
     assert str(made.options["checkpoint"]) == "state" and made.follow is True
     assert made.streams == [StreamSpec("urn:s", (f"{tmp_path}/s.nq",), "nquads")]
-    assert made.graphs == [("g.ttl", {"iri": None})]
+    assert made.graphs == [("g.ttl", {"iri": None, "base": None})]
 
 
 def test_answers_go_to_standard_output_and_the_summary_beside_it(capfdbinary):

@@ -18,7 +18,7 @@ from pyoxigraph import Store
 
 from penstock.decode.decoder import Decoder
 from penstock.decode.lexical import read_instant
-from penstock.decode.tables import instants_of
+from penstock.decode.mapping.clock import instants_in
 from penstock.errors import InputError
 from penstock.sources.elements import instant_of
 from penstock.timeline import EARLIEST, FOREVER, LATEST, NEVER, format_instant, parse_instant
@@ -138,7 +138,7 @@ def test_timestamps_of_any_unit_keep_to_the_range():
         values = [first, last, -1, None] + [
             v for v in (first - 1, last + 1, most, least) if least <= v <= most
         ]
-        instants, faults = instants_of(pa.array(values, pa.timestamp(unit, "UTC")), "start")
+        instants, faults = instants_in(pa.array(values, pa.timestamp(unit, "UTC")), "start")
         good = [v is not None and first <= v <= last for v in values]
         expected = [v * 10**6 // per_second if ok else NEVER for v, ok in zip(values, good, strict=True)]
         assert instants.tolist() == expected, unit

@@ -70,6 +70,15 @@ Tick = Annotated[
         " absence is decided in silence, too.",
     ),
 ]
+MapFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--map",
+        metavar="FILE",
+        help="What the columns of the streams mean, if they are tables (CSV, Parquet, JSON lines) and not"
+        " RDF: a small CSVW document. `penstock map TABLE` suggests one.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 

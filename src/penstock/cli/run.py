@@ -17,6 +17,7 @@ from penstock.cli.options import (
     Debug,
     Graphs,
     Idle,
+    MapFile,
     Queries,
     Quiet,
     Streams,
@@ -25,7 +26,15 @@ from penstock.cli.options import (
     read_duration,
     read_named,
 )
-from penstock.cli.showing import Progress, Unused, show_finding, show_note, show_nothing_to_read, show_summary
+from penstock.cli.showing import (
+    Progress,
+    Unused,
+    show_finding,
+    show_note,
+    show_nothing_to_read,
+    show_summary,
+    warnings_told,
+)
 from penstock.errors import StorageError, UsageError, storing
 
 LATE_HINT = (
@@ -163,6 +172,15 @@ def run(
             " the lines of an element whose time is stated.",
         ),
     ] = "256M",
+    map: MapFile = None,
+    native: Annotated[
+        bool,
+        typer.Option(
+            "--native",
+            help="Write numbers, Booleans, timestamps and plain texts instead of RDF terms (Parquet and"
+            " JSON). A column whose values fit no one type stays text, and is named.",
+        ),
+    ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -215,6 +233,7 @@ def run(
             base=base,
             max_line=parse_size(max_line),
             max_document=parse_size(max_document),
+            map=map,
         )
     for text in graph:
         named = read_named(text, "--graph")
@@ -231,7 +250,7 @@ def run(
     keep_apart([each for each in written if each is not None], inputs)
     with restartable(checkpoint), storing(out):
         sides = SideOutputs(rejected, late, checkpoint, existing)
-        sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing)
+        sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing, native)
     for query, finding in engine.untold():
         show_finding(finding, *((query.text, query.origin) if query is not None else (None, None)))
     if not quiet:
@@ -251,7 +270,7 @@ def run(
         progress.back()
         progress.update(batch.statistics, found)
 
-    with restartable(checkpoint):
+    with restartable(checkpoint), warnings_told():
         try:
             statistics = engine.run(follow=follow, on_batch=take)
         except KeyboardInterrupt:

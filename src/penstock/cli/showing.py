@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
+import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from rich.markup import escape
 from rich.status import Status
 from rich.text import Text
 
-from penstock.errors import Finding
+from penstock.errors import Finding, PenstockWarning
 from penstock.sources.segments import files_below
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_instant
@@ -41,6 +43,23 @@ def show_warning(text: str) -> None:
 
 def show_note(text: str) -> None:
     error_console().print(escape(text))
+
+
+@contextlib.contextmanager
+def warnings_told() -> Iterator[None]:
+    """Python's warnings of ours as the command line shows warnings."""
+    others = warnings.showwarning
+
+    def tell(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+        if issubclass(category, PenstockWarning):
+            show_warning(str(message))
+        else:
+            others(message, category, *rest)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PenstockWarning)
+        warnings.showwarning = tell
+        yield
 
 
 def show_finding(finding: Finding, text: str | None, origin: str | None) -> None:

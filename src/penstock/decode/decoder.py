@@ -17,10 +17,12 @@ from penstock.decode.documents import JsonLdDecoder, TrigDecoder
 from penstock.decode.formats import Compression, Format, format_named, format_of
 from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.lines import LineDecoder, last_newline, strict_error
+from penstock.decode.mapping.document import TableMap
+from penstock.decode.mapping.rows import MappedRows
 from penstock.decode.occurrences import Occurrences, Reject
 from penstock.decode.pieces import LinePieces
 from penstock.decode.splitting import align, aligned_range, lines_before, name_before
-from penstock.decode.tables import CsvDecoder, ParquetDecoder, TableDecoder
+from penstock.decode.tables import CsvDecoder, JsonRowsDecoder, ParquetDecoder, TableDecoder, TripleRows
 from penstock.decode.times import TimePredicates
 from penstock.decode.turtle import declarations
 from penstock.errors import UsageError
@@ -28,13 +30,8 @@ from penstock.errors import UsageError
 PIECE = 16 * 1024 * 1024
 """Bytes decoded at a time: large enough to amortise, small enough for the caches."""
 
-_DECODERS = {
-    Format.NQUADS: LineDecoder,
-    Format.TRIG: TrigDecoder,
-    Format.JSONLD: JsonLdDecoder,
-    Format.PARQUET: ParquetDecoder,
-    Format.CSV: CsvDecoder,
-}
+_HEADER = 1 << 20  # bytes of a CSV file that have its header
+_DECODERS = {Format.NQUADS: LineDecoder, Format.TRIG: TrigDecoder, Format.JSONLD: JsonLdDecoder}
 
 
 class Decoder:
@@ -50,6 +47,7 @@ class Decoder:
         named: bool = False,
         base: str | None = None,
         limits: Limits = LIMITS,
+        map: TableMap | None = None,
     ) -> None:
         self.limits = limits
         self.format = format_named(format) if isinstance(format, str) else format
@@ -57,16 +55,15 @@ class Decoder:
         self.source = source
         self.strict = strict
         self.line = 1  # where the next piece begins
-        self.head = b""  # what a part of a file needs from before it: declarations, column names
-        self._decoder = _DECODERS[self.format](
-            source,
-            self.times,
-            strict=strict,
-            keep_predicates=keep_predicates,
-            named=named,
-            base=base,
-            limits=limits,
-        )
+        self.head = b""  # what a part of a file needs from before it: declarations
+        options = {"strict": strict, "keep_predicates": keep_predicates, "named": named, "limits": limits}
+        if map is not None:
+            self._decoder = _mapped(self.format, map, source, options)
+        elif self.format in _DECODERS:
+            self._decoder = _DECODERS[self.format](source, self.times, base=base, **options)
+        else:
+            rows = TripleRows(source, self.times, **options)
+            self._decoder = ParquetDecoder(rows) if self.format is Format.PARQUET else CsvDecoder(rows)
 
     def decode(
         self, data: bytes | memoryview, first_line: int | None = None, final: bool = True
@@ -96,17 +93,38 @@ class Decoder:
             self.head = declarations(before) + b" "
             self._decoder.part = begin
         elif self.format is Format.CSV:
-            self.head = before[: before.find(b"\n") + 1]
+            self._decoder.follow(before)
+
+    def begin_on(self, line: int) -> None:
+        """Tells the decoder of a table on which line of its file it begins."""
+        self.line = line
+        if isinstance(self._decoder, CsvDecoder):
+            self._decoder.line = line
 
     def align(self, data: bytes, offset: int) -> int:
         """The first place at or after `offset` where a piece may begin."""
         return align(data, offset, self.format, self.times)
 
-    def pieces(self, file: BinaryIO) -> Iterator[Occurrences]:
+    def pieces(self, file: BinaryIO, piece: int | None = None) -> Iterator[Occurrences]:
         """The occurrences of a table file (Parquet, CSV), a batch of rows at a time."""
         if not isinstance(self._decoder, TableDecoder):
             raise TypeError(f"{self.format.value} has no rows")
-        return self._decoder.pieces(file)
+        return self._decoder.pieces(file, piece)
+
+
+def _mapped(format: Format, map: TableMap, source: str, options: dict) -> TableDecoder:
+    """The decoder of a table by a map."""
+    rows = MappedRows(map, source, **options)
+    if format is Format.CSV:
+        return CsvDecoder(rows, map.dialect, [column.name for column in map.columns if not column.virtual])
+    if format is Format.PARQUET:
+        return ParquetDecoder(rows)
+    if format is Format.JSONLD:
+        return JsonRowsDecoder(rows)
+    raise UsageError(
+        f"{source} is {format.value}, and a map is for tables",
+        hint="a map fits CSV, Parquet, JSON lines and DataFrames; RDF needs none",
+    )
 
 
 def decode_pieces(
@@ -114,7 +132,7 @@ def decode_pieces(
 ) -> Iterator[Occurrences]:
     """Decodes what a reader gives, to its end or to where it breaks off."""
     if decoder.format is Format.CSV:
-        yield from decoder.pieces(_Readable(reader, decoder.head))
+        yield from decoder.pieces(_Readable(reader), piece_bytes)
     elif decoder.format in (Format.PARQUET, Format.TRIG):  # only as a whole
         data = read_whole(reader, decoder.limits.document)
         if data is None:
@@ -165,6 +183,7 @@ def decode_file(
     strict: bool = False,
     keep_predicates: np.ndarray | None = None,
     named: bool = False,
+    map: TableMap | None = None,
     begin: int = 0,
     end: int | None = None,
     within: tuple[int, int] | None = None,
@@ -182,10 +201,11 @@ def decode_file(
     `source` names the file in rejects and in the names of blank nodes (its path if not given).
     `named` gives every triple with its element's name, whatever `keep_predicates` says.
     Relative IRIs are resolved against `base`; without it, elements that have one are rejected.
+    `map` says what the columns of a table mean.
     """
     name = os.fspath(path)
     format_, compression = format_of(called or name, format)
-    decoder = Decoder(format_, times, source or name, False, keep_predicates, named, base, limits)
+    decoder = Decoder(format_, times, source or name, False, keep_predicates, named, base, limits, map)
     try:
         size = os.stat(path).st_size
         file = Path(path).open("rb")
@@ -193,7 +213,7 @@ def decode_file(
         raise UsageError(f"cannot read {name}: {problem.strerror}") from None
     with file:
         if compression is Compression.NONE and format_ is Format.PARQUET:
-            pieces = decoder.pieces(file)
+            pieces = decoder.pieces(file, piece_bytes)
         else:
             length = None
             if compression is Compression.NONE and format_ in (Format.NQUADS, Format.JSONLD):
@@ -202,7 +222,11 @@ def decode_file(
                 if format_ is Format.NQUADS and 0 < begin < end:
                     decoder.follows(name_before(path, begin, limits))
             elif begin and format_ in (Format.TRIG, Format.CSV):  # a part of a file that has grown
-                decoder.continues(_text_before(path, compression, begin), begin)
+                few = format_ is Format.CSV and compression is Compression.NONE
+                known = min(begin, _HEADER) if few else begin
+                decoder.continues(_text_before(path, compression, known), begin)
+            if map is not None and named and begin:  # rows are named by their lines
+                decoder.begin_on(1 + _lines_before(path, compression, begin))
             if begin or end is not None:
                 end = size if end is None else end
                 file.seek(begin)
@@ -213,7 +237,6 @@ def decode_file(
             if found.rejects and begin:
                 if skipped is None:  # counted only if somebody wants to know
                     skipped = _lines_before(path, compression, begin)
-                    skipped -= format_ is Format.CSV  # its own first line is the header's again
                 rejects = [replace(r, line=r.line + skipped) for r in found.rejects]
                 found = replace(found, rejects=rejects)
             if strict and found.rejects:
@@ -243,19 +266,17 @@ def _lines_before(path: str | os.PathLike, compression: Compression, begin: int)
 class _Readable(io.RawIOBase):
     """A reader as a file that Arrow can read."""
 
-    def __init__(self, reader: PlainReader | CompressedReader, head: bytes = b"") -> None:
+    def __init__(self, reader: PlainReader | CompressedReader) -> None:
         self._reader = reader
-        self._head = memoryview(head)
 
     def readable(self) -> bool:
         return True
 
+    @property
+    def damage(self) -> str | None:
+        return self._reader.damage
+
     def readinto(self, room) -> int:
-        if self._head:
-            size = min(len(room), len(self._head))
-            memoryview(room)[:size] = self._head[:size]
-            self._head = self._head[size:]
-            return size
         return self._reader.read_into(memoryview(room))
 
 

@@ -1,103 +1,49 @@
-"""RDF in the columns of Parquet and CSV files: s, p, o, start, and maybe end and graph.
+"""Tables: Parquet and CSV files, and lines of plain JSON.
 
-Terms are in N-Triples notation, or bare absolute IRIs. Rows are written as canonical lines
-and go through the scanner; start and end are columns of instants already.
+Either their rows are triples (`TripleRows`: the columns s, p, o, start, and maybe end and graph, with
+terms in N-Triples notation or as bare absolute IRIs), or a map says what the columns stand for
+(`mapping.rows`). Rows of triples are written as canonical lines and go through the scanner.
 """
 
 from __future__ import annotations
 
+import codecs
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet as pq
 from pyoxigraph import RdfFormat, parse
 
-from penstock.columns.interning import frozen
-from penstock.columns.memory import address_of
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
-from penstock.decode.lexical import read_instant
+from penstock.decode.csv_rows import PIECE as CSV_PIECE
+from penstock.decode.csv_rows import CsvRows
+from penstock.decode.json_rows import read_lines
 from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.lines import shown, strict_error, syntax_reason
+from penstock.decode.mapping.cells import is_text, plain
+from penstock.decode.mapping.clock import instants_in
+from penstock.decode.mapping.document import Dialect, read_map
+from penstock.decode.mapping.rows import MappedRows, Table
+from penstock.decode.mapping.templates import buffers_of
 from penstock.decode.nquads import ODD, STATED, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, concat, empty, merge_terms
 from penstock.decode.settle import Written, sorted_unique
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
-from penstock.jit import njit
-from penstock.timeline import EARLIEST, LATEST, NEVER, SECOND, parse_instant
+from penstock.timeline import NEVER
 
 COLUMNS = ("s", "p", "o", "start", "end", "graph")
 _GRAPH = "<x:row>"  # every row needs a graph to be a quad; its time stands in columns
 _OPTIONAL = ("end", "graph")
-
-
-@njit(cache=True)
-def _read_instants(data, offsets, instants):
-    base = address_of(data)
-    for i in range(len(instants)):
-        instant, at, _ = read_instant(base, offsets[i], offsets[i + 1])
-        instants[i] = instant if at == offsets[i + 1] else NEVER
-
-
-def instants_of(column: pa.Array, name: str) -> tuple[np.ndarray, dict[int, str]]:
-    """A column of times as int64 microseconds, and what is wrong in which row.
-
-    Null and faulty values are NEVER.
-    """
-    if pa.types.is_timestamp(column.type):
-        if column.type.tz is None:
-            raise InputError(
-                f"the column {name!r} has timestamps without a time zone",
-                hint="give the column a zone, such as timestamp[us, tz=UTC]",
-            )
-        return _micros_of(column, name)
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        raise InputError(
-            f"the column {name!r} has the type {column.type}, which is no time",
-            hint="use timestamps with a zone, or text such as 2026-01-31T12:00:00.000Z",
-        )
-    texts = pc.fill_null(column.cast(pa.large_string()), "")
-    instants = np.empty(len(texts), np.int64)
-    offsets, data = _buffers(texts)
-    _read_instants(frozen(data), frozen(offsets), instants)
-    faults = {}
-    for row in np.flatnonzero(instants == NEVER).tolist():
-        text = texts[row].as_py()
-        if not text:
-            continue
-        try:
-            instants[row] = parse_instant(text)
-        except InputError as problem:
-            faults[row] = f"{name}: {problem.message}; {problem.hint or 'write it with a zone'}"
-    return instants, faults
-
-
-def _micros_of(column: pa.Array, name: str) -> tuple[np.ndarray, dict[int, str]]:
-    """Timestamps of any unit as microseconds; those beyond the years 1 to 9999 are faults."""
-    units = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}[column.type.unit]  # in a second
-    count = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-    earliest, latest = EARLIEST * units // SECOND, (LATEST + 1) * units // SECOND - 1
-    inside = (count >= max(earliest, np.iinfo(np.int64).min)) & (count <= min(latest, np.iinfo(np.int64).max))
-    count = np.where(inside, count, 0)
-    micros = count // (units // SECOND) if units > SECOND else count * (SECOND // units)
-    absent = column.is_null().to_numpy(zero_copy_only=False)
-    faults = dict.fromkeys(
-        np.flatnonzero(~inside & ~absent).tolist(), f"{name} lies outside the years 1 to 9999 in UTC"
-    )
-    return np.where(inside & ~absent, micros, NEVER), faults
-
-
-def _buffers(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """The offsets and bytes of a large_string or large_binary array."""
-    _, offsets, data = texts.buffers()
-    offsets = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    return offsets, np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8)
+ROWS_AT_ONCE = 1 << 17
+CELLS_IN_A_ROW = 4  # as long as a cell may be
 
 
 def _terms(column: pa.Array) -> pa.Array:
@@ -117,8 +63,8 @@ def _large(text: str) -> pa.Scalar:
     return pa.scalar(text, pa.large_string())
 
 
-class TableDecoder(ABC):
-    """Decodes tables of triples, a batch of rows at a time."""
+class TripleRows:
+    """Turns rows that are triples into occurrences: the columns s, p, o, start, end, graph."""
 
     def __init__(
         self,
@@ -128,7 +74,6 @@ class TableDecoder(ABC):
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
-        base: str | None = None,
         limits: Limits = LIMITS,
     ) -> None:
         self.source = source
@@ -140,22 +85,32 @@ class TableDecoder(ABC):
         self.stated = times.ids()
         self.label = SaltedLabels(source)
 
-    def batch(self, table: pa.Table | pa.RecordBatch, first_row: int) -> Occurrences:
-        """The occurrences of some rows; `first_row` is the first one's number in its file."""
+    def wanted(self, names: Sequence[str]) -> list[str]:
+        """Which of a table's columns are read."""
+        missing = [name for name in COLUMNS if name not in names and name not in _OPTIONAL]
+        if missing:
+            raise InputError(
+                f"the table has no column {', '.join(missing)}; it has " + ", ".join(names)[:500],
+                origin=self.source,
+                hint="a stream in columns has s, p, o, start, and maybe end and graph; for any other table,"
+                " --map FILE (map= in Python) says what its columns mean, and `penstock map` suggests one",
+            )
+        return [name for name in COLUMNS if name in names]
+
+    def batch(self, table: pa.Table | pa.RecordBatch, lines: np.ndarray) -> Occurrences:
+        """The occurrences of some rows, which stand on these lines (or have these numbers)."""
         table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
         columns = self._columns(table.combine_chunks())
         if not len(table):
             return empty()
         long = self._leave_out_long(columns)
-        start, faults = instants_of(columns["start"], "start")
+        start, faults = instants_in(columns["start"], "start")
         faults = long | faults
         end = start
         if "end" in columns:
-            end, more = instants_of(columns["end"], "end")
+            end, more = instants_in(columns["end"], "end")
             faults |= more
             absent = columns["end"].is_null().to_numpy(zero_copy_only=False)
-            if not pa.types.is_timestamp(columns["end"].type):
-                absent |= pc.equal(columns["end"], "").fill_null(True).to_numpy(False)
             end = np.where(absent, start, end)
         terms = [_terms(columns[name]) for name in ("s", "p", "o")]
         for name, column in zip(("s", "p", "o"), terms, strict=True):
@@ -166,9 +121,9 @@ class TableDecoder(ABC):
         good = np.ones(len(table), np.bool_)
         good[list(faults)] = False
 
-        lines = pc.binary_join_element_wise(*terms, _large(f"{_GRAPH} .\n"), _large(" "))
-        lines = pc.if_else(pa.array(good), lines, _large(""))
-        offsets, data = _buffers(lines)
+        written = pc.binary_join_element_wise(*terms, _large(f"{_GRAPH} .\n"), _large(" "))
+        written = pc.if_else(pa.array(good), written, _large(""))
+        offsets, data = buffers_of(written)
         rows = scan(
             data[offsets[0] : offsets[-1]],
             keep=self.keep,
@@ -186,7 +141,7 @@ class TableDecoder(ABC):
         valid = np.ones(len(table), np.bool_)
         valid[list(faults)] = False
         rejects = [
-            Reject(self.source, first_row + row, faults[row], self._shown(table, row))
+            Reject(self.source, int(lines[row]), faults[row], self._shown(table, row))
             for row in sorted(faults)
         ]
         if self.strict and rejects:
@@ -210,31 +165,22 @@ class TableDecoder(ABC):
         )
 
     def _columns(self, table: pa.Table) -> dict[str, pa.Array]:
-        missing = [n for n in COLUMNS if n not in table.column_names and n not in _OPTIONAL]
-        if missing:
-            raise InputError(
-                f"the table has no column {', '.join(missing)}; it has " + ", ".join(table.column_names),
-                origin=self.source,
-                hint="a stream in columns has s, p, o, start, and maybe end and graph",
-            )
+        self.wanted(table.column_names)
         columns = {}
         for name in COLUMNS:
             if name in table.column_names:
-                chunks = table.column(name).chunks
-                columns[name] = (
-                    chunks[0]
-                    if len(chunks) == 1
-                    else pa.concat_arrays(chunks)
-                    if chunks
-                    else pa.array([], table.column(name).type)
-                )
+                column = plain(table.column(name))
+                if is_text(column.type):  # an empty cell says nothing
+                    nothing = pa.scalar(None, pa.large_string())
+                    column = pc.if_else(pc.equal(column, ""), nothing, column)
+                columns[name] = column
         return columns
 
     def _leave_out_long(self, columns: dict[str, pa.Array]) -> dict[int, str]:
         """Puts nothing in place of the cells over the limit; which rows had any, and why."""
         faults: dict[int, str] = {}
         for name, column in columns.items():
-            if not (_is_text(column.type)):
+            if not is_text(column.type):
                 continue
             long = pc.fill_null(pc.greater(pc.binary_length(column), self.limits.line), False)
             if pc.any(long).as_py():
@@ -299,12 +245,34 @@ class TableDecoder(ABC):
         values = table.slice(row, 1).to_pylist()[0]
         return shown(", ".join(f"{k}={v}" for k, v in values.items()))
 
+
+class Rows(Protocol):
+    """What becomes of rows: `TripleRows`, or `MappedRows` by a map."""
+
+    source: str
+    strict: bool
+    limits: Limits
+
+    def wanted(self, names: Sequence[str]) -> list[str]: ...
+
+    def batch(self, table: pa.Table | pa.RecordBatch, lines: np.ndarray) -> Occurrences: ...
+
+
+class TableDecoder(ABC):
+    """Reads tables, and gives their rows to `rows`."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
     def lost(self, row: int, problem: Exception) -> Occurrences:
         """The reject for a table that cannot be read any further."""
-        reject = Reject(self.source, row, f"{_first_line(problem)}; the rest is lost", "")
-        if self.strict:
-            raise strict_error(reject)
-        return Occurrences(rejects=[reject])
+        reason = f"{str(problem).split(chr(10), 1)[0]}; the rest is lost"
+        return self.rejected([Reject(self.rows.source, row, reason, "")])
+
+    def rejected(self, rejects: list[Reject]) -> Occurrences:
+        if self.rows.strict and rejects:
+            raise strict_error(rejects[0])
+        return Occurrences(rejects=rejects)
 
     def decode(
         self, data: bytes | memoryview, *, first_line: int = 1, final: bool = True
@@ -315,58 +283,135 @@ class TableDecoder(ABC):
         return concat(self.pieces(io.BytesIO(data))), len(data), 0
 
     @abstractmethod
-    def pieces(self, file) -> Iterator[Occurrences]:
-        """The occurrences of a file, piece by piece."""
+    def pieces(self, file: BinaryIO, piece: int | None = None) -> Iterator[Occurrences]:
+        """The occurrences of a file, piece by piece; a piece has about so many bytes."""
 
 
 class ParquetDecoder(TableDecoder):
     """Decodes Parquet files; rows count from 1."""
 
-    def pieces(self, file, row_groups: list[int] | None = None) -> Iterator[Occurrences]:
+    def pieces(self, file: BinaryIO, piece: int | None = None) -> Iterator[Occurrences]:
         row = 1
+        size = ROWS_AT_ONCE if piece is None else max(1, min(ROWS_AT_ONCE, piece // 64))
         try:
             parquet = pq.ParquetFile(file)
-            wanted = [name for name in COLUMNS if name in parquet.schema_arrow.names]
-            if row_groups:
-                before = range(row_groups[0])
-                row += sum(parquet.metadata.row_group(i).num_rows for i in before)
-            batches = parquet.iter_batches(1 << 17, row_groups=row_groups, columns=wanted)
-            for batch in batches:
-                yield self.batch(batch, row)
+            schema = parquet.schema_arrow
+            for name in (names := self.rows.wanted([path for each in schema for path in _paths(each)])):
+                if schema.names.count(name.split(".", 1)[0]) > 1:
+                    raise InputError(f"the table has two columns called {name!r}", origin=self.rows.source)
+            wanted = [
+                each.name for each in schema if any(path in names for path in _paths(each))
+            ]  # a struct as a whole
+            for batch in parquet.iter_batches(size, columns=wanted, use_threads=False):
+                yield self.rows.batch(batch, np.arange(row, row + len(batch)))
                 row += len(batch)
-        except (pa.ArrowInvalid, OSError) as problem:
+        except (pa.ArrowException, OSError) as problem:
             yield self.lost(row, problem)
 
 
-class CsvDecoder(TableDecoder):
-    """Decodes CSV files with a header line; the line of a row assumes one line per row."""
+def check_columns(document: Mapping, schema: pa.Schema) -> None:
+    """Refuses a map that speaks of columns which a table does not have."""
+    names = [path for each in schema for path in _paths(each)]
+    MappedRows(read_map(document), "the DataFrame").wanted(names)
 
-    def pieces(self, file) -> Iterator[Occurrences]:
-        line = 2
+
+def _paths(field: pa.Field, before: str = "") -> Iterator[str]:
+    """The dotted names of a column's fields."""
+    if pa.types.is_struct(field.type):
+        for each in field.type:
+            yield from _paths(each, f"{before}{field.name}.")
+    else:
+        yield before + field.name
+
+
+class CsvDecoder(TableDecoder):
+    """Decodes CSV files; with a header line unless the dialect says otherwise."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        dialect: Dialect | None = None,
+        names: list[str] | None = None,
+    ) -> None:
+        super().__init__(rows)
+        self.dialect = dialect or Dialect()
+        self.names = None if self.dialect.header else names
+        self.line = 1
+
+    def follow(self, before: bytes) -> None:
+        """Reads a part of a file, before which this stands, or at least the header."""
+        if self.names is None:
+            self.names = CsvRows(self.dialect).header(before)
+        self.dialect = replace(self.dialect, skip_rows=0)
+
+    def pieces(self, file: BinaryIO, piece: int | None = None) -> Iterator[Occurrences]:
+        reader = CsvRows(self.dialect, CELLS_IN_A_ROW * self.rows.limits.line)
+        size = CSV_PIECE if piece is None else min(piece, CSV_PIECE)
+        line = self.line
         try:
-            reader = pa.csv.open_csv(
-                file,
-                pa.csv.ReadOptions(block_size=1 << 23),
-                pa.csv.ParseOptions(newlines_in_values=True),
-                pa.csv.ConvertOptions(
-                    column_types=dict.fromkeys(COLUMNS, pa.string()),
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                    null_values=[""],
-                ),
-            )
-            for batch in reader:
-                yield self.batch(batch, line)
-                line += len(batch)
-        except pa.ArrowInvalid as problem:
-            if "Empty CSV" in str(problem):
-                return
+            for table, lines in reader.tables(file, self.rows.wanted, self.names, size, line):
+                found = [self.rows.batch(table, lines)] if len(lines) else []
+                yield _by_line([*found, *self._faulty(reader)])
+                line = int(lines[-1]) + 1 if len(lines) else line
+        except pa.ArrowException as problem:
             yield self.lost(line, problem)
+
+    def _faulty(self, reader: CsvRows) -> Iterator[Occurrences]:
+        """The rows that are no rows of this table."""
+        faulty, reader.rejected = reader.rejected, []
+        if faulty:
+            source = self.rows.source
+            yield self.rejected([Reject(source, line, why, shown(text)) for line, why, text in faulty])
+
+
+def _by_line(parts: list[Occurrences]) -> Occurrences:
+    """Parts of one piece of a file as one, with the rejects in their order."""
+    found = concat(parts)
+    return replace(found, rejects=sorted(found.rejects, key=lambda reject: reject.line))
+
+
+class JsonRowsDecoder(TableDecoder):
+    """Decodes lines of plain JSON objects by a map."""
+
+    rows: MappedRows
+
+    def decode(
+        self, data: bytes | memoryview, *, first_line: int = 1, final: bool = True
+    ) -> tuple[Occurrences, int, int]:
+        """The occurrences of a piece, and how many of its bytes and lines they took."""
+        data = bytes(data)
+        limit = len(data) if final else data.rfind(b"\n") + 1
+        array = np.frombuffer(data, np.uint8)[:limit]
+        ends = np.flatnonzero(array == 0x0A)
+        lines = len(ends)
+        if limit and data[limit - 1] != 0x0A:
+            ends = np.append(ends, limit)
+        begins = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else ends
+        if first_line == 1 and data.startswith(codecs.BOM_UTF8):
+            begins[:1] = 3
+        numbers = first_line + np.arange(len(begins))
+        filled = ends - begins > 1
+        filled |= (ends > begins) & (array[np.minimum(begins, max(limit - 1, 0))] > 32) if limit else False
+        begins, ends, numbers = begins[filled], ends[filled], numbers[filled]
+        columns, faults = read_lines(data, begins, ends, self.rows.spoken())
+        rejects = [
+            Reject(self.rows.source, int(numbers[row]), reason, shown(data[begins[row] : ends[row]]))
+            for row, reason in sorted(faults.items())
+        ]
+        parts = [self.rejected(rejects)] if rejects else []
+        good = np.ones(len(numbers), np.bool_)
+        good[list(faults)] = False
+        if rejects:
+            place = np.cumsum(good) - 1
+            for name, cells in columns.items():
+                kept = cells.some(good[cells.rows])
+                columns[name] = replace(kept, rows=place[kept.rows])
+        parts.append(self.rows.batch(Table(columns, numbers[good]), numbers[good]))
+        return _by_line(parts), limit, lines
+
+    def pieces(self, file: BinaryIO, piece: int | None = None) -> Iterator[Occurrences]:
+        yield self.decode(file.read())[0]
 
 
 def _text(term) -> str:
     return str(term)
-
-
-def _first_line(problem: Exception) -> str:
-    return str(problem).split("\n", 1)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import mmap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from penstock.decode.decoder import decode_file
 from penstock.decode.lines import shown, strict_error
+from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import Occurrences, Reject, concat
 from penstock.decode.splitting import lines_before
 from penstock.decode.times import TimePredicates
@@ -43,6 +45,7 @@ class FileDecoder:
     def __init__(self, spec: StreamSpec, keep_predicates: np.ndarray | None, strict: bool) -> None:
         self.spec = spec
         self.times = times_of(spec)
+        self.map = read_map(json.loads(spec.map)) if spec.map is not None else None
         self.keep_predicates = keep_predicates
         self.strict = strict
 
@@ -99,6 +102,7 @@ class FileDecoder:
             source=_source(split),
             called=split.path,
             times=self.times,
+            map=self.map,
             begin=split.start,
             end=split.end,
             within=(split.segment_start, split.segment_end),

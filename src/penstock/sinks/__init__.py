@@ -17,6 +17,7 @@ from penstock.algebra.nodes import ParsedQuery
 from penstock.errors import UsageError
 from penstock.sinks.answers import Answers, Shape, shapes_of
 from penstock.sinks.destinations import (
+    NativeParts,
     ParquetFile,
     SingleFile,
     Sink,
@@ -81,6 +82,7 @@ def open_sink(
     queries: Sequence[ParsedQuery | Shape],
     checkpoint: str | Path | None = None,
     existing: Existing = Existing.REFUSE,
+    native: bool = False,
 ) -> Sink:
     """The sink for a run's answers.
 
@@ -88,10 +90,18 @@ def open_sink(
     slash, or it exists), which gets one file per batch. Several queries share a file, with a
     column that names the query; in a directory each has its own folder. `existing` says what
     becomes of answers that are there already; those of the same checkpoint are always gone on with.
+    `native` writes values instead of terms (Parquet and JSON).
     """
     format = format or format_for(destination)
     if format not in FORMATS:
         raise UsageError(f"there is no format {format!r}", hint=f"the formats are {', '.join(FORMATS)}")
+    if native:
+        if format not in ("parquet", "json"):
+            raise UsageError(
+                f"there are no native values in the format {format}",
+                hint="--native is for parquet and json; csv has plain values anyway",
+            )
+        format = {"json": "native json"}.get(format, format)
     shapes = numbered(shapes_of(queries))
     kept = Path(checkpoint) if checkpoint is not None else None
     if is_standard_output(destination):
@@ -100,7 +110,12 @@ def open_sink(
     path = Path(destination)
     if is_directory(destination):
         if format == "parquet":
-            return open_parts(path, shapes, "parquet", parquet_document(shapes), kept, existing)
+            if not native:
+                return open_parts(path, shapes, "parquet", parquet_document(shapes), kept, existing)
+            values = NativeParts(shapes)
+            parts = open_parts(path, shapes, "parquet", values, kept, existing)
+            values.begin(parts.folders)
+            return parts
         encoders = {number: _encoder(format, {number: s}) for number, s in shapes.items()}
 
         def document(number: int, table: pa.Table) -> bytes:
@@ -113,7 +128,7 @@ def open_sink(
     if format == "parquet":
         if is_device(path):
             raise _no_parquet(path)
-        return ParquetFile(path, shapes, kept, existing)
+        return ParquetFile(path, shapes, kept, existing, native)
     return SingleFile(_encoder(format, shapes), path, kept, existing)
 
 

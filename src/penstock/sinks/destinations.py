@@ -26,6 +26,7 @@ from penstock.sinks import journal
 from penstock.sinks.answers import Answers, Layout, Shape, term_column
 from penstock.sinks.formats import Encoder
 from penstock.sinks.journal import Existing, Journal, JournaledFile, check_existing, write_atomically
+from penstock.sinks.native import NativeTypes
 from penstock.sinks.terminal import TableText
 
 JOURNAL = "out.journal"
@@ -178,9 +179,11 @@ class ParquetFile(Sink):
         shapes: dict[int, Shape],
         checkpoint: Path | None,
         existing: Existing = Existing.REFUSE,
+        native: bool = False,
     ) -> None:
         self.path = path
         self.shapes = shapes
+        self.native = native
         self.layout = Layout.of(shapes.values())
         self.schema = parquet_schema(self.layout, self.layout.names)
         begun = journal_in(checkpoint)
@@ -196,7 +199,9 @@ class ParquetFile(Sink):
                 shutil.rmtree(folder, ignore_errors=True)
             if existing is Existing.APPEND and path.exists() and path.stat().st_size:
                 self._keep_earlier()
-        open_journal(checkpoint, path, "parquet")  # last: what it has begun need not be looked at again
+        open_journal(
+            checkpoint, path, "native parquet" if native else "parquet"
+        )  # last: what it has begun need not be looked at again
         document = parquet_document(shapes, self.layout)
         self.parts = Parts(folder, shapes, "parquet", document, continues=True)
 
@@ -218,17 +223,23 @@ class ParquetFile(Sink):
         self.parts.write(batch_id, answers)
 
     def close(self) -> None:
-        schema = self.schema
+        schema, types = self.schema, None
         unfinished = self.path.with_name(f".{self.path.name}.tmp")
         parts = [self.earlier] if self.earlier.exists() else []
         parts += sorted(
             (part for folder in self.parts.folders.values() for part in folder.glob("part-*")),
             key=lambda part: (part.name, part.parent.name),
         )
+        if self.native:  # the parts are texts: all of them together say which type holds all values
+            types = NativeTypes(self.layout.variables)
+            for part in parts:
+                types.add(pq.read_table(part))
+            schema = types.decide().schema(self.schema)
         with unfinished.open("wb") as file:
             with pq.ParquetWriter(file, schema) as writer:
                 for part in parts:
-                    writer.write_table(_widened(pq.read_table(part), schema))
+                    table = _widened(pq.read_table(part), self.schema)
+                    writer.write_table(types.converted(table) if types else table)
             journal.to_disk(file)
         os.replace(unfinished, self.path)
         journal.to_disk_directory(self.path.parent)
@@ -249,21 +260,50 @@ def parquet_document(
     """Writes the table of one query as Parquet, in its own layout or a common one."""
 
     def document(number: int, table: pa.Table) -> bytes:
-        shape = shapes[number]
-        laid_out = layout or Layout.of([shape])
-        leading = [laid_out.query] if laid_out.query else []
-        schema = parquet_schema(laid_out, [*leading, *laid_out.columns_of(shape)])
-        terms = [term_column(table, at) for at in range(table.num_columns - 2)]
-        interval = [table.column(at) for at in (-2, -1)]
-        query = [pa.array([shape.name] * table.num_rows)] if leading else []
-        columns = [
-            column.cast(field.type) for column, field in zip([*query, *terms, *interval], schema, strict=True)
-        ]
-        out = pa.BufferOutputStream()
-        pq.write_table(pa.Table.from_arrays(columns, schema=schema), out)
-        return out.getvalue().to_pybytes()
+        return _as_parquet(_laid_out(shapes[number], table, layout))
 
     return document
+
+
+def _laid_out(shape: Shape, table: pa.Table, layout: Layout | None = None) -> pa.Table:
+    """The table of one query with terms as texts, in its own layout or a common one."""
+    laid_out = layout or Layout.of([shape])
+    leading = [laid_out.query] if laid_out.query else []
+    schema = parquet_schema(laid_out, [*leading, *laid_out.columns_of(shape)])
+    terms = [term_column(table, at) for at in range(table.num_columns - 2)]
+    interval = [table.column(at) for at in (-2, -1)]
+    query = [pa.array([shape.name] * table.num_rows)] if leading else []
+    columns = [
+        column.cast(field.type) for column, field in zip([*query, *terms, *interval], schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _as_parquet(table: pa.Table) -> bytes:
+    out = pa.BufferOutputStream()
+    pq.write_table(table, out)
+    return out.getvalue().to_pybytes()
+
+
+class NativeParts:
+    """Writes tables with native values; the first part of a query says which types all have."""
+
+    def __init__(self, shapes: dict[int, Shape]) -> None:
+        self.shapes = shapes
+        self.types: dict[int, NativeTypes] = {}
+
+    def begin(self, folders: dict[int, Path]) -> None:
+        """Goes on with the types of parts that are there."""
+        for number, folder in folders.items():
+            first = next(iter(sorted(folder.glob("part-*.parquet"))), None)
+            if first is not None:
+                self.types[number] = NativeTypes.of(pq.read_schema(first), self.shapes[number].columns)
+
+    def __call__(self, number: int, table: pa.Table) -> bytes:
+        laid_out = _laid_out(self.shapes[number], table)
+        if number not in self.types:
+            self.types[number] = NativeTypes(self.shapes[number].columns).add(laid_out).decide()
+        return _as_parquet(self.types[number].converted(laid_out))
 
 
 def _widened(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
@@ -37,12 +38,16 @@ from penstock.sinks.answers import (
     joined,
     json_term,
     plain_text,
+    split_literal,
     term_column,
     text_bytes,
     text_column,
 )
+from penstock.sinks.native import DATATYPES
 from penstock.terms import XSD
 from penstock.timeline import format_instant
+
+_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 class Encoder(ABC):
@@ -147,6 +152,53 @@ class Json(_Columns):
         return b"\n]}}\n"
 
 
+class NativeJson(_Columns):
+    """A JSON array with one plain object per line: numbers, Booleans and texts instead of terms.
+
+    Every value is written by itself: a number that JSON can write keeps all its digits; what is not
+    a number, a Boolean, an IRI or a string without datatype is the text of its lexical form. Unbound
+    variables are missing.
+    """
+
+    suffix = "json"
+
+    def header(self) -> bytes:
+        return b"["
+
+    def batch(self, answers: Answers, *, first: bool) -> bytes:
+        lines = b"".join(self._table(shape, table) for _, shape, table in self.tables(answers))
+        return lines[1:] if first else lines
+
+    def _table(self, shape: Shape, table: pa.Table) -> bytes:
+        last = table.num_columns - len(INTERVAL_COLUMNS)
+        members = []
+        for at, name in enumerate(self.layout.columns_of(shape)):
+            key = _json(name) + ": "
+            if at < last:
+                members.append(joined(key, text_column(term_column(table, at), native_json)))
+            else:
+                members.append(joined(key + '"', instant_column(table.column(at)), '"'))
+        if self.layout.query:
+            members.insert(0, f"{_json(self.layout.query)}: {_json(shape.name)}")
+        return text_bytes(joined(",\n{", joined(*members, by=", ", skip=True), "}"))
+
+    def footer(self) -> bytes:
+        return b"\n]\n"
+
+
+def native_json(notation: str) -> str:
+    """A term as a plain JSON value."""
+    if not notation.startswith('"'):
+        return _json(plain_text(notation))
+    value, _, datatype = split_literal(notation)
+    kind = DATATYPES.get((datatype or "").removeprefix(XSD.base))
+    if kind in ("integer", "decimal", "double") and _JSON_NUMBER.fullmatch(value):
+        return value
+    if kind == "boolean" and value in ("true", "1", "false", "0"):
+        return "true" if value in ("true", "1") else "false"
+    return _json(value)
+
+
 def _instant_term(text: str) -> dict[str, str]:
     return {"type": "literal", "value": text, "datatype": XSD.dateTime.value}
 
@@ -227,4 +279,6 @@ class TriG(_Elements):
         return b"".join(line for line in lines if not line.startswith(b"@prefix "))
 
 
-ENCODERS: dict[str, type[Encoder]] = {"csv": Csv, "json": Json, "nquads": NQuads, "trig": TriG}
+ENCODERS: dict[str, type[Encoder]] = {
+    "csv": Csv, "json": Json, "native json": NativeJson, "nquads": NQuads, "trig": TriG
+}  # fmt: skip

@@ -10,6 +10,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable
+from functools import partial
 
 from penstock.decode.formats import Compression, Format
 from penstock.decode.turtle import end_of_statements
@@ -36,12 +37,14 @@ def end_of_json_lines(text: bytes) -> int:
     return len(text) if end_of_document(text[end:]) else end
 
 
-def end_of_rows(text: bytes) -> int:
+def end_of_rows(text: bytes, quote: bytes | None = b'"') -> int:
     """Where the last row of CSV ends: a line break between quotes ends none."""
+    if quote is None:
+        return text.rfind(b"\n") + 1
     end = len(text)
-    quotes = text.count(b'"')
+    quotes = text.count(quote)
     while (at := text.rfind(b"\n", 0, end)) >= 0:
-        quotes -= text.count(b'"', at, end)
+        quotes -= text.count(quote, at, end)
         if quotes % 2 == 0:
             return at + 1
         end = at
@@ -56,13 +59,13 @@ def end_of_document(text: bytes) -> int:
     return len(text)
 
 
-def ends_of(form: Format, compression: Compression) -> Ends:
+def ends_of(form: Format, compression: Compression, quote: bytes | None = b'"') -> Ends:
     """How texts of a format end; plain N-Quads and JSON lines need no such look."""
+    if form is Format.CSV:
+        return partial(end_of_rows, quote=quote)
     if form is Format.JSONLD:
         return end_of_document if compression is Compression.NONE else end_of_json_lines
-    return {Format.TRIG: end_of_statements, Format.CSV: end_of_rows, Format.NQUADS: end_of_quads}.get(
-        form, len
-    )
+    return {Format.TRIG: end_of_statements, Format.NQUADS: end_of_quads}.get(form, len)
 
 
 def end_of_last_line(path: str, start: int, size: int) -> int:

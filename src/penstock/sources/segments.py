@@ -263,7 +263,7 @@ class SegmentLog:
             return end
         if rested <= start:
             return start
-        ends = ends_of(form, compression)
+        ends = ends_of(form, compression, self.spec.quote)
         if compression is not Compression.NONE:
             if file.members is None or file.members.safe != start:
                 file.members = Members(compression, start, ends, self.spec.limits.document)

@@ -14,6 +14,7 @@ from penstock.errors import UsageError
 STANDARD_INPUT = "-"
 # Formats in which every line stands for itself: cut anywhere, and followed while they grow.
 OF_LINES = {Format.NQUADS, Format.JSONLD}
+TABLES = {Format.CSV, Format.PARQUET, Format.JSONLD}  # with a map, lines of JSON are rows
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class StreamSpec:
     base: str | None = None  # what relative IRIs are resolved against
     max_line: int = Limits.line
     max_document: int = Limits.document
+    map: str | None = None  # what the columns of tables mean, as the JSON text of a CSVW document
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "paths", tuple(map(str, self.paths)))
@@ -38,6 +40,11 @@ class StreamSpec:
         if self.base is not None:
             check_base(self.base)
         _ = self.limits  # which refuses what is not possible
+        if self.map is not None and self.from_standard_input and self.format is None:
+            raise UsageError(
+                "a map is for tables, and standard input is N-Quads unless its format is named",
+                hint="name it: --stream-format csv, parquet or jsonl (format= in Python)",
+            )
 
     @property
     def limits(self) -> Limits:
@@ -46,14 +53,31 @@ class StreamSpec:
 
     def format_for(self, path: str) -> Format:
         """The format of one of its files."""
-        return format_of(path, self.format)[0]
+        form = format_of(path, self.format)[0]
+        if self.map is not None and form not in TABLES:
+            raise UsageError(
+                f"{path} is {form.value}, and a map is for tables",
+                hint="a map fits CSV, Parquet, JSON lines and DataFrames; RDF needs none",
+            )
+        return form
 
     def cut_by_lines(self, name: str, path: str | None = None) -> bool:
         """Whether a file may be cut between any two lines; `path` is where it is, if renamed."""
         form, compression = format_of(name, self.format)
         if compression is not Compression.NONE or form not in OF_LINES:
             return False
-        return form is not Format.JSONLD or _is_json_lines(path or name, self.limits.line)
+        return (
+            form is not Format.JSONLD
+            or self.map is not None
+            or _is_json_lines(path or name, self.limits.line)
+        )
+
+    @property
+    def quote(self) -> bytes | None:
+        """What stands around the cells of its CSV files."""
+        dialect = json.loads(self.map).get("dialect", {}) if self.map is not None else {}
+        quote = dialect.get("quoteChar", '"')
+        return None if quote is None else quote.encode()
 
     @property
     def from_standard_input(self) -> bool:

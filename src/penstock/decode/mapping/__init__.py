@@ -1,0 +1,1 @@
+"""Tables as people have them: a map says which terms the columns of a row stand for."""
