@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 
 _WINDOW = (
-    "EP-SPARQL has no windows: read the stream with FROM <IRI> and --stream IRI=SOURCE, and say how far apart "
-    'events may be: { … } SEQ { … } FILTER (getDURATION() < "PT10M"^^xsd:duration)'
+    "EP-SPARQL has no windows: read the stream with FROM <IRI> and --stream IRI=SOURCE, and say how far "
+    'apart events may be: { … } SEQ { … } FILTER (getDURATION() < "PT10M"^^xsd:duration)'
 )
 _SEQUENCE = "in EP-SPARQL events are groups, with the operator between them: { … } SEQ { … }"
 _TABLE = (
