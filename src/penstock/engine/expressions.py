@@ -329,13 +329,16 @@ def _arithmetic(name: str, left: Quantity, right: Quantity) -> Quantity | None:
             error = np.add(left.error, right.error)
         elif name == "*":
             value = a * b
-            error = np.abs(a) * right.error + np.abs(b) * left.error + np.multiply(left.error, right.error)
-            known = np.logical_and(known, (value != 0.0) | (a == 0.0) | (b == 0.0))  # no underflow
+            error = (np.abs(a) + left.error) * right.error + np.abs(b) * left.error
+            if not np.all(value):
+                known = np.logical_and(known, (value != 0.0) | (a == 0.0) | (b == 0.0))  # no underflow
         else:
             value = a / b
             nearest_zero = np.abs(b) - right.error  # how small the true divisor may be
             error = (left.error + np.abs(value) * right.error) / nearest_zero
-            known = np.logical_and(known, (nearest_zero > 0.0) & ((value != 0.0) | (a == 0.0)))
+            known = np.logical_and(known, nearest_zero > 0.0)
+            if not np.all(value):
+                known = np.logical_and(known, (value != 0.0) | (a == 0.0))
         error = error + np.abs(value) * _ROUNDING
     known = np.logical_and(known, np.isfinite(value))
     return Quantity(result, value, error, known)
