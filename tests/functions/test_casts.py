@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from decimal import Decimal
+from random import Random
 
+import numpy as np
 import pytest
 
 from functions.notation import ERROR, expected, value
+from penstock.functions import numeric
 
 MOMENT = '"2026-01-31T12:30:00Z"^^xsd:dateTime'
 
@@ -101,3 +106,18 @@ MOMENT = '"2026-01-31T12:30:00Z"^^xsd:dateTime'
 )
 def test_casts(written, answer):
     assert value(written) == expected(answer)
+
+
+def test_floats_are_written_with_the_fewest_digits_that_read_back():
+    random = Random(1)
+    for _ in range(3_000):
+        [single] = struct.unpack("f", random.randbytes(4))
+        if math.isfinite(single) and single:
+            written = numeric.canonical(numeric.Number(numeric.FLOAT, single))
+            assert numeric.read_float(written).value == single
+            assert digits(written) == digits(np.format_float_scientific(np.float32(single)))
+
+
+def digits(text: str) -> int:
+    """How many digits a number in scientific notation has, but for zeros at its ends."""
+    return len(text.lower().partition("e")[0].strip("-").replace(".", "").strip("0"))

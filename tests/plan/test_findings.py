@@ -249,3 +249,24 @@ def test_streams_and_graphs_that_nobody_reads():
     assert graph.code == "unread-graph" and "<http://example.org/places>" in graph.message
     assert run_findings([everything, places], catalog) == ()
     assert len(run_findings([places], catalog)) == 2
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        (r'REGEX(?x, "(a)\\1")', "refers back"),
+        ('REGEX(?x, "(a")', "not a regular expression"),
+        ('REGEX(?x, "a", "g")', "not flags"),
+        ('REGEX(?x, "a{1,5000}")', "1,000 times"),
+        ('REPLACE(?x, "[", "") = ""', "not a regular expression"),
+        ('REPLACE(?x, "a", "", "y") = ""', "not flags"),
+    ],
+)
+def test_a_pattern_that_cannot_be_used_is_an_error_in_every_solution(expression: str, why: str):
+    text = f"SELECT * {{ ?a :p ?x FILTER ({expression}) }}"
+    assert why in only(text, "type-error").message
+
+
+@pytest.mark.parametrize("expression", ['REGEX(?x, "a+", "i")', "REGEX(?x, ?y)", 'REGEX(?x, "(", ?y)'])
+def test_a_pattern_that_may_be_used_is_none(expression: str):
+    assert "type-error" not in codes(f"SELECT * {{ ?a :p ?x ; :q ?y FILTER ({expression}) }}")

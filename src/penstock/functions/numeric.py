@@ -14,8 +14,6 @@ import struct
 from decimal import Decimal
 from typing import NamedTuple
 
-import numpy as np
-
 from penstock.functions.errors import ExpressionError
 from penstock.terms import XSD, Literal
 
@@ -177,7 +175,15 @@ def as_written(number: Number) -> Decimal:
 
 def _shortest(value: float, kind: int) -> str:
     """The shortest digits that read back as the same float or double."""
-    return np.format_float_scientific(np.float32(value)) if kind == FLOAT else repr(value)
+    if kind == FLOAT and math.isfinite(value) and value:
+        exact = Decimal(value)
+        for digits in range(1, 9):
+            for rounding in (decimal.ROUND_HALF_EVEN, decimal.ROUND_CEILING, decimal.ROUND_FLOOR):
+                short = decimal.Context(prec=digits, rounding=rounding).create_decimal(exact)
+                if nearest_single(short) == value:
+                    return str(short)
+        return f"{value:.9g}"
+    return repr(value)
 
 
 def _scientific(text: str) -> str:

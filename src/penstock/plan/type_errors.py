@@ -15,6 +15,7 @@ from penstock.errors import Finding
 from penstock.functions.errors import ExpressionError
 from penstock.functions.evaluate import Context, evaluate, known_function
 from penstock.functions.numeric import Number
+from penstock.functions.regex import compiled
 from penstock.functions.temporal import Duration, Moment
 from penstock.functions.values import value_of
 from penstock.plan.walk import expressions, nodes, subexpressions
@@ -23,6 +24,7 @@ from penstock.timeline import HOUR, SECOND, format_duration
 
 _COMPARISONS = ("=", "!=", "<", ">", "<=", ">=")
 _CALCULATIONS = ("+", "-", "*", "/")
+_FLAGS_OF = {"REGEX": 2, "REPLACE": 3}  # the place of their flags
 _INTERVALS = (Context(start=7 * HOUR + SECOND, end=9 * HOUR), Context(start=10**15, end=10**15 + 13))
 _DURATION = re.compile(r"-?P\d\w*|-?P\d*T\d[\w.]*", re.ASCII)
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)?", re.ASCII)
@@ -33,10 +35,31 @@ def type_errors(pattern: Pattern) -> Iterator[Finding]:
     for node in nodes(pattern):
         for expression in expressions(node):
             for part in subexpressions(expression):
-                if isinstance(part, Call) and _always_fails(part):
+                if not isinstance(part, Call):
+                    continue
+                broken = _broken_pattern(part)
+                if broken is not None:
+                    yield broken
+                elif _always_fails(part):
                     values = [_value(argument) for argument in part.args]
                     if None not in values:
                         yield _finding(part, values)
+
+
+def _broken_pattern(call: Call) -> Finding | None:
+    """REGEX or REPLACE with a constant pattern that is none, or that a limit forbids."""
+    if call.name not in _FLAGS_OF or len(call.args) < 2:
+        return None
+    constants = (call.args[1], *call.args[_FLAGS_OF[call.name] :][:1])
+    if not all(isinstance(each, Literal) and each.datatype == XSD.string for each in constants):
+        return None
+    try:
+        compiled(*(each.value for each in constants))
+    except ExpressionError as problem:
+        message = f"this is an error in every solution: {problem}"
+        hint = "regular expressions are XPath's: no back-references, look-around or named groups"
+        return Finding("type-error", message, hint, place_of(call))
+    return None
 
 
 def _finding(call: Call, values: list[Term]) -> Finding:
