@@ -14,6 +14,7 @@ from functools import lru_cache
 from functions.second_opinion import Row, ours, same, theirs
 from penstock.functions.errors import ExpressionError
 from penstock.functions.numeric import DECIMAL, INTEGER, Number, format_decimal
+from penstock.functions.regex import compiled
 from penstock.functions.temporal import Duration, Moment
 from penstock.functions.values import FALSE, TRUE, effective_boolean, value_of
 from penstock.terms import RDF, XSD, Literal, Term
@@ -289,6 +290,19 @@ def _parts(name, row, one, other):
 @rule("STRDT makes no rdf:langString", "RDF 1.1 Concepts, 3.3: such a literal has a language tag.")
 def _lang_string(name, row, one, other):
     return name == "STRDT" and row[1] == RDF.langString and one is None
+
+
+@rule(
+    "XPath's patterns", "XPath F&O 3.1, 5.6.1: one quantifier after an atom; pyoxigraph's engine takes `a++`."
+)
+def _patterns(name, row, one, other):
+    if name not in ("REGEX", "REPLACE") or one is not None or not isinstance(row[1], Literal):
+        return False
+    try:
+        compiled(row[1].value)
+    except ExpressionError:
+        return True
+    return False
 
 
 @rule("REPLACE of nothing", "XPath F&O 3.1, 5.6.4: a pattern that matches the empty string is an error.")

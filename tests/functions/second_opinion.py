@@ -165,7 +165,7 @@ STRINGS = [
     for one in ("", "a", "abc", "ABC", "é", "e\u0301", "\U0001d54f\U0001f600", "ß", "İ", "a b", "1", "1.5",
     " 1 ", "true",
                 "NaN", "INF", "2026-01-31T12:30:00Z", "PT36H", "http://example.org/x", "relative", "\n",
-                "en", "a|b", "[", "a+")
+                "en", "a|b", "[", "a+", "a++")
 ]  # fmt: skip
 TAGGED = [
     Literal("", language="en"), Literal("abc", language="en"), Literal("abc", language="de-AT"),
@@ -198,7 +198,7 @@ ALL: list[Term | None] = [
     *DURATIONS, *OTHERS,
 ]  # fmt: skip
 HALF = ALL[::2]
-SOME = [*ALL[::7], Literal(""), Literal("a+"), None]
+SOME = [*ALL[::7], Literal(""), Literal("a+"), Literal("a++"), None]
 
 # --- functions --------------------------------------------------------------------------------
 
