@@ -17,6 +17,7 @@ _BENCHES = {
     "sequence": ("sequence", "sequence", "a two-step SEQ: kernel, then pipeline"),
     "queries": ("queries", "queries", "1, 10 and 100 queries in one run"),
     "memory": ("memory", "memory", "memory over a stream and one ten times as long"),
+    "start": ("start", "start", "from the shell to the first answer, beside the smallest PySpark script"),
     "latency": ("latency", "latency", "from an element's arrival to its answer, with --follow"),
 }
 
