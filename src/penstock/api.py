@@ -51,7 +51,7 @@ from penstock.runtime.checkpoint import check_checkpoint, stored_shards, stored_
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.late import late_records
 from penstock.runtime.rows import LATE, REJECTS
-from penstock.runtime.run import RunOptions, check_inputs, run
+from penstock.runtime.run import RunOptions, check_inputs, input_findings, run
 from penstock.runtime.session import default_shards
 from penstock.runtime.watermark import Timing
 from penstock.sources.elements import write_elements
@@ -259,13 +259,13 @@ class Engine:
 
     # --- running ---
 
-    def ready(self) -> Program:
+    def ready(self, *, follow: bool = False) -> Program:
         """The queries as a program; what cannot run is refused here, and nothing is written yet."""
         if not self.queries:
             raise UsageError("there is no query to run", hint="add one with add_query")
         if not self.streams:
             raise UsageError("there is no stream to read", hint="add one with --stream or add_stream")
-        check_inputs(self.streams)
+        check_inputs(self.streams, follow=follow)
         shards = self.shards
         if shards is None and self.checkpoint is not None:
             shards = stored_shards(self.checkpoint)
@@ -282,7 +282,7 @@ class Engine:
         """Runs until the streams end (with `follow`, until `stop` or Ctrl-C); batch by batch."""
         if not callable(on_batch):
             raise UsageError(f"on_batch is a function that takes a batch, and {shown(on_batch)} is none")
-        program = self.ready()
+        program = self.ready(follow=follow)
         for query, finding in self.untold():
             text, origin = (query.text, query.origin) if query is not None else (None, None)
             warnings.warn(finding.located(text, origin), PenstockWarning, stacklevel=2)
@@ -376,7 +376,8 @@ class Engine:
         """The findings that nobody was told yet, with the query that each is about; now they are."""
         catalog = pipeline.catalog_of(self.streams, self.graphs)
         found = []
-        for query, finding in pipeline.findings(self.queries, catalog):
+        of_inputs = [(None, finding) for finding in input_findings(self.streams)]
+        for query, finding in [*pipeline.findings(self.queries, catalog), *of_inputs]:
             key = (query.text if query is not None else None, finding)
             if key not in self._told:
                 self._told.add(key)

@@ -157,3 +157,47 @@ def test_a_json_ld_file_may_be_one_document_over_many_lines():
     text = json.dumps(json.loads(document("http://e/g", "2026-01-01T00:00:00Z", nodes)), indent=2)
     found = json_ld(text)
     assert len(found) == 1 and not found.rejects
+
+
+def test_rejects_of_trig_stand_at_the_line_of_their_element():
+    found = trig(
+        ":g1 { :s :p 1 }\n"
+        ":g2 {\n  :s\n    :p 2 ;\n    :q 3 }\n"
+        ':g3 { :s :p """a\n\nb""" }\n'
+        ":x :y :z .\n"
+        ":g4 { :s :p ^ }\n"
+    )
+    assert [(line, reason.split(" (")[0].split(";")[0][:40]) for line, reason in reasons(found)] == [
+        (2, "the element <http://e/g1> has no time"),
+        (5, "the element <http://e/g2> has no time"),
+        (9, "the element <http://e/g3> has no time"),
+        (10, "a triple in the default graph belongs to"),
+        (11, "^ is not a valid RDF object"),
+    ]
+    assert found.rejects[1].text == "    :p 2 ;"
+
+
+def test_reasons_have_no_second_line_number():
+    found = trig(':g {\n :s :p """a\n\n b }\n')
+    [(line, reason)] = reasons(found)
+    assert line == 3 and "line" not in reason.replace("the rest of the TriG document is lost", "")
+
+
+def test_long_values_are_cut_in_reasons():
+    name = "http://e/" + "x" * 5000
+    for found in (
+        trig(f"<{name}> {{ :s :p 1 }}"),
+        json_ld(document(name, None, {"@id": "x:s", "p": 1})),
+        Decoder("nquads", source="s").decode(f"<x:s> <x:p> <x:o> <{name}> .\n".encode())[0],
+        Decoder("nquads", source="s").decode(f"<x:s> <x:p> <x:o> <{name}#t=2026> .\n".encode())[0],
+        Decoder("nquads", source="s").decode(f"<x:s> <{'x' * 5000}> <x:o> <x:g> .\n".encode())[0],
+    ):
+        assert len(found.rejects) == 1 and len(found.rejects[0].reason) <= 400
+
+
+def test_a_rejected_line_of_json_ld_counts_once():
+    bad = json.dumps(
+        {"@context": CONTEXT, "@id": "x:g", "p": 1, "q": [2, 3], "@graph": [{"@id": "x:s", "p": 1}]}
+    )
+    found = json_ld(bad + "\n" + bad + "\n")
+    assert [line for line, _ in reasons(found)] == [1, 2]

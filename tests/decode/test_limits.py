@@ -21,6 +21,7 @@ from penstock.decode.documents import EXPANSION
 from penstock.decode.formats import Compression
 from penstock.decode.limits import DEEPEST, Limits, parse_size, told
 from penstock.decode.occurrences import concat
+from penstock.decode.portions import portions
 from penstock.decode.splitting import STATEMENT
 from penstock.errors import UsageError
 
@@ -141,6 +142,22 @@ def test_cells_over_the_limit_are_rejected():
         assert [fact.split('"')[1] for fact in facts(found)] == ["c"]
         assert len(found.rejects) == 3 and all(len(r.reason) < 300 for r in found.rejects)
         assert sum("120 bytes" in reason for _, reason in reasons(found)) == 3
+
+
+@pytest.mark.parametrize("most", [1, 10, 100, 10**6])
+def test_rows_that_share_a_long_text_are_written_out_some_at_a_time(most):
+    texts = pa.array(["a" * 40, "b", None, "c" * 9])
+    codes = [0, 1, 0, 2, 3, 3, None, 1, 0]
+    batch = pa.record_batch(
+        {
+            "o": pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), texts),
+            "n": pa.array(range(9)).dictionary_encode(),
+        }
+    )
+    parts = list(portions(batch, most))
+    assert [row for part in parts for row in part.to_pylist()] == batch.to_pylist()
+    sizes = [sum(len(text or "") for text in part.column("o").to_pylist()) for part in parts]
+    assert all(size <= most or len(part) == 1 for size, part in zip(sizes, parts, strict=True))
 
 
 @pytest.mark.parametrize("kind", ["arrays", "objects", "lists", "graphs"])

@@ -201,3 +201,25 @@ def test_pieces_of_any_size_give_what_the_whole_gives(data, sizes):
     assert facts(joined) == facts(whole)
     assert joined.instants.tolist() == whole.instants.tolist()
     assert joined.rejects == whole.rejects
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("@prefix : <http://e/> .", "trig"),
+        ("PREFIX : <http://e/>", "trig"),
+        ("<x:g> { <x:s> <x:p> <x:o> }", "trig"),
+        ("GRAPH <x:g> {", "trig"),
+        ('{"@id": "x:g", "@graph": []}', "jsonld"),
+        ("[", "jsonld"),
+    ],
+)
+def test_lines_of_another_format_get_the_option_that_names_it(text, option):
+    found, _ = Decoder("nquads", source="-").decode(f"{text}\n".encode())
+    assert f"--stream-format {option}" in found.rejects[0].reason
+
+
+@pytest.mark.parametrize("text", ["<x:s> <x:p> <x:o>", "garbage", '<x:s> <x:p> "{" <x:g'])
+def test_broken_lines_are_not_taken_for_another_format(text):
+    found, _ = Decoder("nquads", source="-").decode(f"{text} ^\n".encode())
+    assert "--stream-format" not in found.rejects[0].reason

@@ -84,6 +84,13 @@ def test_nquads_are_elements_with_their_interval_in_the_graph_name(tmp_path, con
     ]
 
 
+def test_the_quads_of_an_element_stand_together(tmp_path, construct):
+    columns = {"subject": ["<x:s>"] * 4, "predicate": ["<x:p>"] * 4, "object": [f'"{n}"' for n in range(4)]}
+    answers = table(columns, [NOON, LATER, NOON, LATER], [LATER] * 4)
+    lines = written(tmp_path / "a.nq", "nquads", [construct], {0: answers}).decode().splitlines()
+    assert [line.split('"')[1] for line in lines] == ["0", "2", "1", "3"]
+
+
 def test_trig_says_the_same_as_nquads(tmp_path, construct, triples):
     batches = [{0: triples.slice(0, 1)}, {0: triples.slice(1)}]
     trig = written(tmp_path / "a.trig", "trig", [construct], *batches)

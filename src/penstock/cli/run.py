@@ -241,7 +241,7 @@ def run(
         engine.add_graph(named.source, iri=named.iri, base=base)
     for path in queries:
         engine.add_query(path)
-    engine.ready()  # what cannot run is refused before an output is touched
+    engine.ready(follow=follow)  # what cannot run is refused before an output is touched
 
     beside = None if is_standard_output(out) else out.rstrip("/")
     rejected = rejected or (Path(f"{beside}.rejected.jsonl") if beside else None)

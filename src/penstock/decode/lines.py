@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -35,6 +36,21 @@ def syntax_reason(problem: SyntaxError) -> str:
     message = str(problem.msg)
     place, colon, reason = message.partition(": ")
     return reason if colon and place.startswith("Parser error ") else message
+
+
+_TRIG = re.compile(rb"\s*(@?(prefix|base)\s|(graph\s+)?(<[^>]*>|\S+)?\s*\{\s*($|[^\s\"]))", re.IGNORECASE)
+_JSON = re.compile(rb"\s*[\[{]\s*($|[\"{\[])")
+
+
+def other_format(line: bytes) -> str | None:
+    """What a line is, if it plainly is of another format than N-Quads."""
+    for pattern, name, option in ((_JSON, "JSON-LD", "jsonld"), (_TRIG, "TriG", "trig")):
+        if pattern.match(line):
+            return (
+                f"this is {name}, and the stream is read as N-Quads;"
+                f" say so with --stream-format {option} (format=)"
+            )
+    return None
 
 
 def strict_error(reject: Reject) -> InputError:
@@ -171,7 +187,7 @@ class LineDecoder:
             for (begin, _), quads in zip(some, _parse_lines(lines), strict=True):
                 try:
                     if isinstance(quads, SyntaxError):
-                        raise Unusable(syntax_reason(quads))
+                        raise Unusable(other_format(bytes(view[begin : begin + 200])) or syntax_reason(quads))
                     for line in [canonical_line(q, self.label, self.times) for q in quads]:
                         written.add(line, begin)
                 except Unusable as problem:

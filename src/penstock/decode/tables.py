@@ -34,6 +34,7 @@ from penstock.decode.mapping.rows import MappedRows, Table
 from penstock.decode.mapping.templates import buffers_of
 from penstock.decode.nquads import ODD, STATED, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, concat, empty, merge_terms
+from penstock.decode.portions import portions, rows_at_a_time
 from penstock.decode.settle import Written, sorted_unique
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
@@ -302,9 +303,13 @@ class ParquetDecoder(TableDecoder):
             wanted = [
                 each.name for each in schema if any(path in names for path in _paths(each))
             ]  # a struct as a whole
-            for batch in parquet.iter_batches(size, columns=wanted, use_threads=False):
-                yield self.rows.batch(batch, np.arange(row, row + len(batch)))
-                row += len(batch)
+            texts = [name for name in wanted if is_text(schema.field(name).type)]
+            parquet = pq.ParquetFile(file, read_dictionary=texts)
+            size = min(size, rows_at_a_time(parquet))
+            for some in parquet.iter_batches(size, columns=wanted, use_threads=False):
+                for batch in portions(some):
+                    yield self.rows.batch(batch, np.arange(row, row + len(batch)))
+                    row += len(batch)
         except (pa.ArrowException, OSError) as problem:
             yield self.lost(row, problem)
 

@@ -21,7 +21,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import InternalError, UsageError
+from penstock.decode.formats import SUFFIXES
+from penstock.errors import Finding, InternalError, UsageError
 from penstock.runtime.checkpoint import Checkpoint, open_checkpoint
 from penstock.runtime.contract import DecoderFactory, Program, RunStatistics
 from penstock.runtime.decoding import file_decoder
@@ -34,6 +35,7 @@ from penstock.runtime.session import our_workers, run_session
 from penstock.runtime.source import ElementSource
 from penstock.runtime.watermark import Timing
 from penstock.sources.files import FileSourceOptions
+from penstock.sources.segments import files_below, listed, unread_files
 from penstock.sources.splits import LARGEST_SPLIT
 from penstock.sources.spool import Spool
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
@@ -95,8 +97,11 @@ def run(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def check_inputs(streams: Sequence[StreamSpec]) -> None:
-    """Refuse at once what the planner would only find after Spark has started."""
+def check_inputs(streams: Sequence[StreamSpec], *, follow: bool = False) -> None:
+    """Refuse at once what the planner would only find after Spark has started.
+
+    A directory may be empty only if the run waits for what will come.
+    """
     if sum(spec.from_standard_input for spec in streams) > 1:
         raise UsageError("only one stream can come from standard input")
     for spec in streams:
@@ -111,6 +116,33 @@ def check_inputs(streams: Sequence[StreamSpec]) -> None:
                 )
             if not os.path.isdir(path):
                 spec.format_for(path)
+            elif not follow and not files_below(Path(path), spec.format):
+                others = unread_files(Path(path), spec.format)
+                raise UsageError(
+                    f"the directory {path} has no file of a stream"
+                    + (f", only {listed(others)}" if others else ": it is empty"),
+                    hint="files are known by their endings "
+                    + " ".join(SUFFIXES)
+                    + " (also .gz and .zst), or name their format",
+                )
+
+
+def input_findings(streams: Sequence[StreamSpec]) -> list[Finding]:
+    """What is not read though it stands where a stream does."""
+    found = []
+    for spec in streams:
+        for path in spec.paths:
+            if path != STANDARD_INPUT and os.path.isdir(path):
+                others = unread_files(Path(path), spec.format)
+                if others:
+                    found.append(
+                        Finding(
+                            "unread-file",
+                            f"the directory {path} has files that are not read: {listed(others)}",
+                            hint="their endings name no format of a stream; rename or remove them",
+                        )
+                    )
+    return found
 
 
 class _Run:

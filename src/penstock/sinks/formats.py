@@ -222,15 +222,16 @@ class _Elements(Encoder):
                 )
 
     def quads(self, answers: Answers) -> Iterator[str]:
-        """Lines of N-Quads."""
+        """Lines of N-Quads; the lines of an element stand together."""
         for _, shape, table in self.tables(answers):
-            graphs: dict[tuple[int | None, int | None], str] = {}
+            elements: dict[tuple[int | None, int | None], list[str]] = {}
             columns = [table.column(at).to_pylist() for at in range(5)]
             for subject, predicate, object_, start, end in zip(*columns, strict=True):
-                graph = graphs.get((start, end))
-                if graph is None:
-                    graph = graphs[start, end] = element_name(shape.name, start, end)
-                yield f"{subject} {predicate} {object_}{graph} .\n"
+                triples = elements.setdefault((start, end), [])
+                triples.append(f"{subject} {predicate} {object_}")
+            for (start, end), triples in elements.items():
+                graph = element_name(shape.name, start, end)
+                yield from (f"{triple}{graph} .\n" for triple in triples)
 
 
 def element_name(query: str, start: int | None, end: int | None) -> str:

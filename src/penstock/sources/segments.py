@@ -337,14 +337,25 @@ ENDED = ".ended"
 
 def files_below(directory: Path, stated_format: str | None) -> list[str]:
     """The data files under a directory by name; hidden ones and ones of other kinds left out."""
+    return [path for path in _visible_below(directory) if stated_format or is_stream_file(path)]
+
+
+def unread_files(directory: Path, stated_format: str | None) -> list[str]:
+    """The files under a directory that are left out though they are not hidden."""
+    return [path for path in _visible_below(directory) if not (stated_format or is_stream_file(path))]
+
+
+def listed(paths: list[str], most: int = 3) -> str:
+    """Some names for a message."""
+    names = ", ".join(os.path.basename(path) for path in paths[:most])
+    return names + (f" and {len(paths) - most} more" if len(paths) > most else "")
+
+
+def _visible_below(directory: Path) -> list[str]:
     found: list[str] = []
     for folder, folders, names in os.walk(directory):
         folders[:] = sorted(name for name in folders if name[0] not in "._")
-        found += [
-            os.path.join(folder, name)
-            for name in names
-            if name[0] not in "._" and (stated_format or is_stream_file(name))
-        ]
+        found += [os.path.join(folder, name) for name in names if name[0] not in "._"]
     return sorted(found)
 
 
