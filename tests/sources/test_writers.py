@@ -15,6 +15,7 @@ import pytest
 import zstandard
 
 from penstock.runtime.decoding import file_decoder
+from penstock.sources import segments as segments_module
 from penstock.sources.segments import SETTLED, SegmentLog
 from penstock.sources.splits import Split
 from penstock.sources.streams import StreamSpec
@@ -335,3 +336,30 @@ def test_the_lines_of_rejects_count_from_the_beginning_of_the_file(tmp_path):
                     out.write(gzip.compress(piece) if ending else piece)
                 world.pause()
             assert [reject.split(":")[0] for reject in world.rejects] == [str(len(first) + 1)], path
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_a_log_that_is_rotated_while_it_is_looked_at(tmp_path, monkeypatch, new):
+    """Between finding what is complete and taking it, the name may lead nowhere or elsewhere."""
+    lines = compact(6)
+    path = tmp_path / "log.nq"
+    path.write_bytes(b"".join(lines[:2]))
+    world = World(tmp_path, path)
+    world.pause()
+    with open(path, "ab") as out:
+        out.write(b"".join(lines[2:4]))
+    mark_of = segments_module.mark_of
+
+    def rotate_first(where: str, end: int):
+        if end and not (tmp_path / "log.nq.1").exists():
+            os.rename(path, tmp_path / "log.nq.1")
+            if new:
+                path.write_bytes(b"".join(lines[4:]) + b"# long enough\n" * 100)
+        return mark_of(where, end)
+
+    monkeypatch.setattr(segments_module, "mark_of", rotate_first)
+    world.look()
+    if not new:
+        path.write_bytes(b"".join(lines[4:]))
+    world.pause()
+    assert (sorted(world.found), world.rejects) == (sorted(expected(6)), [])

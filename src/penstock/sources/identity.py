@@ -60,9 +60,17 @@ def place_of(path: str, mark: Mark) -> str | None:
 
 def renamed(path: str, mark: Mark) -> str | None:
     """The other name that a file has in its directory, or None."""
+    others = names_by_inode(os.path.dirname(path) or ".").get(mark.inode, ())
+    return next((other for other in others if other != path and has(other, mark)), None)
+
+
+def names_by_inode(folder: str) -> dict[int, list[str]]:
+    """The paths in a directory, by what they lead to."""
+    names: dict[int, list[str]] = {}
     try:
-        with os.scandir(os.path.dirname(path) or ".") as entries:
-            others = [each.path for each in entries if each.inode() == mark.inode and each.path != path]
+        with os.scandir(folder) as entries:
+            for each in entries:
+                names.setdefault(each.inode(), []).append(each.path)
     except FileNotFoundError:
-        return None
-    return next((other for other in others if has(other, mark)), None)
+        pass
+    return names

@@ -11,6 +11,7 @@ may do.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -28,7 +29,7 @@ from penstock.sources.growth import (
     ends_of,
     is_whole_parquet,
 )
-from penstock.sources.identity import Mark, has, mark_of, renamed
+from penstock.sources.identity import Mark, has, mark_of, names_by_inode
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 
 SETTLED = 1.0
@@ -97,6 +98,7 @@ class SegmentLog:
         self._names: set[str] = set()  # all paths that have ever been there
         self._by_inode: dict[int, _File] = {}
         self._seen: dict[str, tuple[int, int, int]] = {}  # path → inode, size, time of change
+        self._listings: dict[str, dict[int, list[str]]] = {}  # folder → inode → paths, in this look
         self._strays: dict[str, _File] | None = None  # renamed to where no stream's path leads
         self._rest = Rest()
         for line in self._stored_lines():
@@ -126,6 +128,7 @@ class SegmentLog:
 
     def discover(self, *, follow: bool) -> int:
         """Append what has come since the last call; how many segments that were."""
+        self._listings.clear()
         if self._strays is None:
             self._strays = self._gone_astray()
         listed = list(self._paths())
@@ -158,28 +161,33 @@ class SegmentLog:
 
     def _news(self, path: str, follow: bool) -> list[Segment]:
         """The segments that a path has brought since the last look."""
+        news: list[Segment] = []
+        with contextlib.suppress(FileNotFoundError):  # renamed while we looked: the next look sees it
+            self._take_news(path, follow, news)
+        return news
+
+    def _take_news(self, path: str, follow: bool, news: list[Segment]) -> None:
         try:
             status = os.stat(path)
         except FileNotFoundError:
             status = None  # tidied away, or renamed and not there again yet
         file = self._files.get(path)
-        news: list[Segment] = []
         if file is not None and not self._is_still(file, path, status):
             # Another file is here now, or none. What the one before has got since goes first.
-            elsewhere = renamed(path, file.mark)
+            elsewhere = self._renamed(path, file.mark)
             if elsewhere is not None:
-                news = self._growth(file, elsewhere, os.stat(elsewhere), follow)
+                news += self._growth(file, elsewhere, os.stat(elsewhere), follow)
                 self._strays[elsewhere] = file
             del self._files[path]
             file = None
         if status is None:
-            return news
+            return
         if file is None:
             known = self._by_inode.get(status.st_ino)
             if known is None or not has(path, known.mark):
                 known = _File(path, 0, None if self._is_ours(path) else mark_of(path, 0))
             self._remember(path, file := known)
-        return news + self._growth(file, path, status, follow)
+        news += self._growth(file, path, status, follow)
 
     def _is_still(self, file: _File, path: str, status: os.stat_result | None) -> bool:
         """Whether a path still has the file that it had."""
@@ -201,7 +209,7 @@ class SegmentLog:
         strays = {}
         for file in self._by_inode.values():
             if self._files.get(file.name) is not file:
-                place = renamed(file.name, file.mark)
+                place = self._renamed(file.name, file.mark)
                 if place is not None:
                     strays[place] = file
         return strays
@@ -219,13 +227,22 @@ class SegmentLog:
                 status = None
             if status is None or status.st_ino != file.mark.inode or status.st_size < file.taken:
                 del self._strays[place]
-                again = renamed(place, file.mark)
+                again = self._renamed(place, file.mark)
                 if again is None or again in listed:
                     continue
                 self._strays[again] = file
                 place, status = again, os.stat(again)
-            news += self._growth(file, place, status, follow)
+            with contextlib.suppress(FileNotFoundError):
+                news += self._growth(file, place, status, follow)
         return news
+
+    def _renamed(self, path: str, mark: Mark) -> str | None:
+        """The other name that a file has in its directory; each directory is listed once in a look."""
+        folder = os.path.dirname(path) or "."
+        if folder not in self._listings:
+            self._listings[folder] = names_by_inode(folder)
+        others = self._listings[folder].get(mark.inode, ())
+        return next((other for other in others if other != path and has(other, mark)), None)
 
     def _is_ours(self, path: str) -> bool:
         return Path(path).parent == self.spool
@@ -236,25 +253,27 @@ class SegmentLog:
         if size <= start:
             return []
         by_lines = self.spec.cut_by_lines(file.name, path)
+        rested = end = size
         if follow or not self._is_over(path):
-            end = self._complete(file, path, status, by_lines)
-        else:
-            end = size
+            rested = min(size, self._rest.size(status, self.now(), SETTLED))
+            if file.looked == (size, rested):
+                return []
+            end = self._complete(file, path, size, rested, by_lines)
         if end <= start:
+            file.looked = (size, rested)
             return []
-        file.taken, file.looked = end, None
         if not self._is_ours(path):
-            file.mark = mark_of(path, end)
-            self._by_inode[status.st_ino] = file
+            mark = mark_of(path, end)
+            if mark.inode != status.st_ino:  # replaced while we looked: the next look sees what is what
+                return []
+            file.mark = mark
+            self._by_inode[mark.inode] = file
+        file.taken, file.looked = end, None
         return [Segment(file.name, start, end, not by_lines, file.mark)]
 
-    def _complete(self, file: _File, path: str, status: os.stat_result, by_lines: bool) -> int:
+    def _complete(self, file: _File, path: str, size: int, rested: int, by_lines: bool) -> int:
         """Where what is complete ends in a file that may grow."""
-        start, size = file.taken, status.st_size
-        rested = min(size, self._rest.size(status, self.now(), SETTLED))
-        if file.looked == (size, rested):
-            return start
-        file.looked = (size, rested)
+        start = file.taken
         form, compression = format_of(file.name, self.spec.format)
         if by_lines:
             end = end_of_last_line(path, start, size)
