@@ -28,6 +28,7 @@ from penstock.terms import Term
 
 ARROW_SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.large_binary())])
 _CACHED_TERMS = 65_536
+LEAST_TERMS, LEAST_BYTES = 1024, 1 << 16  # what an empty table has room for
 
 
 def _collision(id_: int, one: bytes, other: bytes) -> InputError:
@@ -113,8 +114,8 @@ class TermTable:
     """
 
     def __init__(self, chunk: TermChunk | None = None) -> None:
-        self._table = interning.new_table(1024)
-        self._texts = np.empty(1 << 16, np.uint8)
+        self._table = interning.new_table(LEAST_TERMS)
+        self._texts = np.empty(LEAST_BYTES, np.uint8)
         self._used = 0
         self._count = 0
         self.term = lru_cache(maxsize=_CACHED_TERMS)(self._term)
@@ -248,7 +249,7 @@ class TermTable:
         known = places >= 0
         offsets, data = interning.gather(self._texts, places[known])
         self.term.cache_clear()
-        self._table = interning.new_table(1024)
-        self._texts = np.empty(1 << 16, np.uint8)
+        self._table = interning.new_table(LEAST_TERMS)
+        self._texts = np.empty(LEAST_BYTES, np.uint8)
         self._count = self._used = 0
         self.add_chunk(TermChunk(hashed[known], offsets, data))

@@ -58,6 +58,8 @@ COMPACT, STATED, UNASKED, AT, STARTED, ENDED, LOOSE, ODD = 0, 1, 2, 3, 4, 5, 6, 
 
 _SPACE, _DOT, _OPEN, _CLOSE, _QUOTE, _CARET, _AT_SIGN = 0x20, 0x2E, 0x3C, 0x3E, 0x22, 0x5E, 0x40
 _SCRATCH = LONGEST_LABEL + 64
+# The sizes with which a scan begins; it goes on with more where they do not suffice.
+LEAST_TERMS, LEAST_ROWS, LEAST_LINE = 2048, 1024, 96
 _UNDERSCORE, _COMMA, _RETURN, _NEWLINE, _T, _EQUALS = 0x5F, 0x2C, 0x0D, 0x0A, 0x74, 0x3D
 
 
@@ -432,11 +434,11 @@ def scan(
     if limit >> (63 - LENGTH_BITS):
         raise InputError("a piece of a stream must be smaller than 64 GiB")
     salts = interning.frozen(np.frombuffer(salt, np.uint8))
-    table, count = interning.new_table(max(2048, expected_terms)), 0
+    table, count = interning.new_table(max(LEAST_TERMS, expected_terms)), 0
     parts, all_instants = [], []
     at = elements = lines = graph_at = graph_size = 0
     while at < limit:
-        room = (limit - at) // 96 + 1024
+        room = (limit - at) // LEAST_LINE + LEAST_ROWS
         integers, kinds = np.empty((7, room), np.int64), np.empty(room, np.int8)
         instants = np.empty(room, np.int64)
         at, rows, n_instants, elements, more, table, count, collision, graph_at, graph_size = _scan(
