@@ -96,15 +96,24 @@ def test_files(expected, tmp_path):
     assert answers(parts, map=MAP) == expected
 
 
-def test_a_run_that_stops_and_goes_on(expected, tmp_path):
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
+def test_a_run_that_stops_and_goes_on(expected, tmp_path, name):
     texts = [{**row, "when": text_of(row["when"])} for row in ROWS]
-    lines = [json.dumps(row) + "\n" for row in texts]
+    path = tmp_path / name
+    if name == "t.csv":
+        lines = [",".join("" if v is None else str(v) for v in row.values()) + "\n" for row in texts]
+        lines.insert(0, ",".join(ROWS[0]) + "\n")
+    else:
+        lines = [json.dumps(row) + "\n" for row in texts]
     lines.insert(30, "{broken\n")
-    (tmp_path / "t.jsonl").write_text("".join(lines))
+    path.write_text("".join(lines))
+    document = MAP | {"dialect": {"quoteChar": None}}
     batches = {}  # the last one of a run may come again, with the same number
     for _ in range(20):
-        engine = penstock.Engine(master="local[2]", checkpoint=tmp_path / "state", batch_bytes=900)
-        engine.add_stream(tmp_path / "t.jsonl", map=MAP).add_query(RISING, name="rising")
+        engine = penstock.Engine(
+            master="local[2]", checkpoint=tmp_path / "state", batch_bytes=path.stat().st_size // 6
+        )
+        engine.add_stream(path, map=document).add_query(RISING, name="rising")
         stop, seen = threading.Event(), []
 
         def take(batch, stop=stop, seen=seen):
@@ -137,6 +146,14 @@ def test_what_is_refused():
         penstock.Engine().add_stream(pandas.DataFrame({"a": [1, "x", object()]}), map=MAP)
     with pytest.raises(penstock.PenstockError, match="name it: --stream-format"):
         penstock.Engine().add_stream("-", map=MAP)
+
+
+def test_native_columns_on_spark(spark, expected):
+    engine = penstock.Engine(master="local[2]").add_stream(polars.DataFrame(ROWS), map=MAP)
+    engine.add_query("SELECT ?s ?v WHERE { ?s <http://e/reads> ?v }")
+    frame = engine.answers().to_spark(native=True)
+    assert dict(frame.dtypes) == {"s": "string", "v": "bigint", "start": "timestamp", "end": "timestamp"}
+    assert frame.agg({"v": "sum"}).collect()[0][0] == sum(row["value"] or 0 for row in ROWS)
 
 
 def test_a_table_of_triples_needs_no_map(expected):

@@ -54,7 +54,7 @@ class RecordingEngine:
     def untold(self):
         return self.findings
 
-    def ready(self):
+    def ready(self, **_):
         if self.refusal:
             raise self.refusal
 

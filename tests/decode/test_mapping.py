@@ -24,6 +24,7 @@ from penstock.decode.mapping.document import Dialect, read_map
 from penstock.decode.mapping.suggest import suggest_for, suggested, suggested_text
 from penstock.decode.occurrences import concat
 from penstock.errors import InputError, UsageError
+from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_instant
 
 NOON = "2026-01-01T12:00:00Z"
@@ -267,6 +268,26 @@ def test_a_part_of_a_file_that_has_grown(tmp_path):
     assert [line for line, _ in reasons(parts[1])] == [5, 8]
     late = decoded(path, document, begin=len(first), named=True)
     assert {name for name in facts_of_graphs(late)} == {f"<urn:penstock:row:s:{line}>" for line in (5, 6)}
+
+
+@pytest.mark.parametrize("skip", [0, 2])
+def test_csv_without_quotes_may_be_cut_anywhere(tmp_path, skip):
+    dialect = {"quoteChar": None, "commentPrefix": "#", "skipRows": skip}
+    rows = "".join(f'r"{n},{n},{NOON}\r\n' for n in range(6))
+    path = tmp_path / "t.csv"
+    path.write_text("\ufeff" + "skipped, too\n" * skip + f"# no\nid,v,when\n{rows}ragged\n")
+    document = SIMPLE | {"dialect": dialect}
+    whole, size = decoded(path, document), path.stat().st_size
+    assert len(whole) == 6 and [line for line, _ in reasons(whole)] == [9 + skip]
+    for at in range(0, size + 1, 3):
+        for then in range(at, size + 1, 40):
+            cuts = [(0, at), (at, then), (then, size)]
+            parts = [decoded(path, document, begin=a, end=b, within=(0, size)) for a, b in cuts]
+            assert facts(concat(parts)) == facts(whole), cuts
+            assert reasons(concat(parts)) == reasons(whole), cuts
+    spec = StreamSpec(None, (str(path),), map=json.dumps(document))
+    assert spec.cut_by_lines(str(path)) and spec.quote is None
+    assert not StreamSpec(None, (str(path),), map=json.dumps(SIMPLE)).cut_by_lines(str(path))
 
 
 def facts_of_graphs(found):
@@ -626,6 +647,8 @@ def test_a_suggestion_is_a_map_that_works(tmp_path):
     assert guess["tableSchema"]["aboutUrl"] == "http://example.org/{device.id}"
     assert len(decoded(tmp_path / "t.jsonl", guess)) == 2
     suggested(pa.table({"x": pa.array([], pa.string())}))  # nothing to go by
+    marked = suggested(pa.table({"id": ["a"] * 3, "v": ["1.5", "n/a", "2"], "t": [NOON] * 3}))
+    assert {"name": "v", "datatype": "decimal"} in marked["tableSchema"]["columns"]
     with pytest.raises(UsageError, match="a map is for tables"):
         (tmp_path / "t.nq").touch()
         suggest_for(tmp_path / "t.nq")

@@ -126,6 +126,7 @@ class CsvRows:
         self.names: list[str] | None = None
         self.columns: list[str] = []
         self.rejected: list[tuple[int, str, bytes]] = []  # line, reason, text; for the caller to take
+        self.behind = 0  # how many bytes the header takes, with all before it
         self._skip = dialect.skip_rows
         self._decode = None
         if codecs.lookup(dialect.encoding).name != "utf-8":
@@ -157,13 +158,18 @@ class CsvRows:
             if fresh and len(rest) < 3 and not final:
                 continue
             if fresh:
-                rest, fresh = rest.removeprefix(codecs.BOM_UTF8), False
+                fresh = False
+                if rest.startswith(codecs.BOM_UTF8):
+                    rest, self.behind = rest[len(codecs.BOM_UTF8) :], len(codecs.BOM_UTF8)
             while self._skip and (after := rest.find(b"\n") + 1):
                 rest, line, self._skip = rest[after:], line + 1, self._skip - 1
+                self.behind += after
             while rest and not self._skip:
                 found, taken, passed = self._find(rest, final)
-                if self.names is None and found.shape[1]:
-                    self._name(self._header(rest, found), wanted)
+                if self.names is None:
+                    self.behind += taken
+                    if found.shape[1]:
+                        self._name(self._header(rest, found), wanted)
                 elif found.shape[1]:
                     found[3] += line
                     yield self._table(rest, found)
@@ -171,10 +177,13 @@ class CsvRows:
                 if not taken:
                     break
 
-    def header(self, text: bytes) -> list[str] | None:
-        """The names in the header of a file that begins with this text; None without one."""
-        next(self.tables(io.BytesIO(text), lambda names: []), None)
-        return self.names
+    def header(self, text: bytes, names: list[str] | None) -> tuple[list[str] | None, int]:
+        """The names in the header of a file that begins with this text, and how many bytes it takes.
+
+        With `names`, there is only what is skipped; without them and without a header, None.
+        """
+        next(self.tables(io.BytesIO(text), lambda names: [], names), None)
+        return self.names, self.behind
 
     def _find(self, data: bytes, final: bool) -> tuple[np.ndarray, int, int]:
         """The rows at the head of the data (of the header only itself), and the bytes and lines taken."""

@@ -87,13 +87,17 @@ class Decoder:
         """Tells a decoder of N-Quads the graph name that stands before the next piece."""
         self._decoder.last = name
 
-    def continues(self, before: bytes, begin: int) -> None:
-        """Tells the decoder of a part of a file what stands before it, to the byte `begin`."""
+    def continues(self, before: bytes, begin: int) -> int:
+        """Tells the decoder of a part of a file what stands before it, to the byte `begin`.
+
+        Where the part begins: of a CSV file, not in the header.
+        """
         if self.format is Format.TRIG:
             self.head = declarations(before) + b" "
             self._decoder.part = begin
         elif self.format is Format.CSV:
-            self._decoder.follow(before)
+            return max(begin, self._decoder.follow(before))
+        return begin
 
     def begin_on(self, line: int) -> None:
         """Tells the decoder of a table on which line of its file it begins."""
@@ -216,15 +220,18 @@ def decode_file(
             pieces = decoder.pieces(file, piece_bytes)
         else:
             length = None
-            if compression is Compression.NONE and format_ in (Format.NQUADS, Format.JSONLD):
+            rows = format_ is Format.CSV and map is not None and map.dialect.lines_are_rows
+            if compression is Compression.NONE and (format_ in (Format.NQUADS, Format.JSONLD) or rows):
                 end = size if end is None else end
                 begin, end = aligned_range(path, begin, end, format_, times, within=within, limits=limits)
                 if format_ is Format.NQUADS and 0 < begin < end:
                     decoder.follows(name_before(path, begin, limits))
-            elif begin and format_ in (Format.TRIG, Format.CSV):  # a part of a file that has grown
-                few = format_ is Format.CSV and compression is Compression.NONE
-                known = min(begin, _HEADER) if few else begin
-                decoder.continues(_text_before(path, compression, known), begin)
+            if begin and format_ in (Format.TRIG, Format.CSV):  # a part of a file that has grown
+                known = begin
+                if format_ is Format.CSV and compression is Compression.NONE:
+                    known = _HEADER if rows else min(begin, _HEADER)
+                begin = decoder.continues(_text_before(path, compression, known), begin)
+                end = end if end is None else max(begin, end)
             if map is not None and named and begin:  # rows are named by their lines
                 decoder.begin_on(1 + _lines_before(path, compression, begin))
             if begin or end is not None:

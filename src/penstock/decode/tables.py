@@ -343,11 +343,12 @@ class CsvDecoder(TableDecoder):
         self.names = None if self.dialect.header else names
         self.line = 1
 
-    def follow(self, before: bytes) -> None:
-        """Reads a part of a file, before which this stands, or at least the header."""
-        if self.names is None:
-            self.names = CsvRows(self.dialect).header(before)
-        self.dialect = replace(self.dialect, skip_rows=0)
+    def follow(self, before: bytes) -> int:
+        """Reads a part of a file that begins so; how many bytes its header takes."""
+        self.names, behind = CsvRows(self.dialect).header(before, self.names)
+        skip = 0 if self.names is not None else max(0, self.dialect.skip_rows - before.count(b"\n"))
+        self.dialect = replace(self.dialect, skip_rows=skip)
+        return behind
 
     def pieces(self, file: BinaryIO, piece: int | None = None) -> Iterator[Occurrences]:
         reader = CsvRows(self.dialect, CELLS_IN_A_ROW * self.rows.limits.line)

@@ -64,6 +64,8 @@ class StreamSpec:
     def cut_by_lines(self, name: str, path: str | None = None) -> bool:
         """Whether a file may be cut between any two lines; `path` is where it is, if renamed."""
         form, compression = format_of(name, self.format)
+        if compression is Compression.NONE and form is Format.CSV:
+            return self.dialect.get("quoteChar", "") is None and "encoding" not in self.dialect
         if compression is not Compression.NONE or form not in OF_LINES:
             return False
         return (
@@ -73,10 +75,14 @@ class StreamSpec:
         )
 
     @property
+    def dialect(self) -> dict[str, Any]:
+        """How its CSV files are written, as its map says."""
+        return json.loads(self.map).get("dialect", {}) if self.map is not None else {}
+
+    @property
     def quote(self) -> bytes | None:
         """What stands around the cells of its CSV files."""
-        dialect = json.loads(self.map).get("dialect", {}) if self.map is not None else {}
-        quote = dialect.get("quoteChar", '"')
+        quote = self.dialect.get("quoteChar", '"')
         return None if quote is None else quote.encode()
 
     @property

@@ -112,6 +112,11 @@ class Dialect:
     comment: str | None = None
     encoding: str = "utf-8"
 
+    @property
+    def lines_are_rows(self) -> bool:
+        """Whether no cell can have a line break, so that a file may be cut between any two lines."""
+        return self.quote is None and self.encoding.lower() in ("utf-8", "utf8", "ascii")
+
 
 @dataclass(frozen=True)
 class TableMap:

@@ -189,4 +189,9 @@ def _datatype(values: pa.Array) -> str | None:
     ):
         if test(kind):
             return name
+    there = values.drop_null() if is_text(kind) else []
+    for name, form in (("integer", r"^\s*-?\d+\s*$"), ("decimal", r"^\s*-?\d*\.?\d+\s*$")):
+        # Numbers with some other marks among them, such as n/a.
+        if len(there) and 2 * pc.sum(pc.match_substring_regex(there, form)).as_py() > len(there):
+            return name
     return None
