@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from tests.runtime.toy import ToyProgram, expected_answers, rows_of, toy_decoder
 
+from penstock.api import Engine
 from penstock.errors import InputError, UsageError
 from penstock.runtime import run as run_module
 from penstock.runtime.rows import LATE, REJECTS
@@ -299,3 +300,33 @@ def test_in_silence_time_goes_on_if_asked_and_a_silent_stream_holds_nothing_back
     paths = [tmp_path / "a.nq", tmp_path / "b.nq"]
     go(ToyProgram(2), paths, collected, follow=True, stop=stop, on_progress=enough, timing=timing)
     assert collected.answers() == expected_answers(events)
+
+
+def test_standard_input_that_is_done_is_deleted_while_the_run_goes_on(spark, tmp_path, monkeypatch):
+    reading, writing = os.pipe()
+    monkeypatch.setattr(run_module, "Spool", functools.partial(Spool, descriptor=reading, part=300))
+    engine = Engine(checkpoint=tmp_path / "checkpoint", batch_bytes=400, shards=1)
+    engine.add_stream("-").add_query("SELECT ?s WHERE { ?s <x:p> ?o }", name="all")
+    found, kept = [], []
+
+    def feed(first: int) -> None:
+        lines = [
+            f"<x:s{n}> <x:p> <x:o> <x:{n}#t=2026-01-01T00:00:{n:02d}Z> .\n" for n in range(first, first + 8)
+        ]
+        os.write(writing, "".join(lines).encode())
+
+    def take(batch) -> None:
+        found.extend(batch.answers["all"].column("s").to_pylist())
+        kept.append(len(list((tmp_path / "checkpoint" / "source" / "stdin-0").glob("input-*"))))
+        if len(kept) <= 4:
+            feed(8 * len(kept))
+        elif len(kept) == 5:
+            os.close(writing)
+
+    feed(0)
+    engine.run(on_batch=take)
+    assert sorted(found) == sorted(f"<x:s{n}>" for n in range(40))
+    parts = sorted((tmp_path / "checkpoint" / "source" / "stdin-0").glob("input-*"))
+    last = int(parts[-1].stem.removeprefix("input-"))
+    assert last >= 4, "there were parts"
+    assert len(parts) < last, "the first ones are gone"
