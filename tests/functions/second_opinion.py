@@ -197,7 +197,7 @@ ALL: list[Term | None] = [
     *INTEGERS, *DECIMALS, *DOUBLES, *FLOATS, *ILL, *ODD_FORMS, *BOOLEANS, *STRINGS, *TAGGED, *MOMENTS,
     *DURATIONS, *OTHERS,
 ]  # fmt: skip
-HALF = ALL[::2]
+HALF = list(dict.fromkeys([*ALL[::2], RDF.langString]))
 SOME = [*ALL[::7], Literal(""), Literal("a+"), Literal("a++"), None]
 
 # --- functions --------------------------------------------------------------------------------
