@@ -42,6 +42,7 @@ from penstock.decode.limits import LIMITS
 from penstock.decode.mapping.document import read_document, read_map
 from penstock.decode.mapping.suggest import suggested, suggested_text
 from penstock.decode.tables import check_columns
+from penstock.engine.diagnosis import Diagnosis
 from penstock.engine.program import Program
 from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
@@ -124,6 +125,7 @@ class Engine:
         self.graphs: list[StaticGraph] = []
         self.queries: list[ParsedQuery] = []
         self._scratch: tempfile.TemporaryDirectory | None = None
+        self.diagnosis: dict[str, Diagnosis] = {}  # of the latest run: why queries have no answers
         self._told: set[tuple[str | None, Finding]] = set()
 
     # --- what runs ---
@@ -307,7 +309,7 @@ class Engine:
                     batch.tables[index] = table
             on_batch(batch)
 
-        return run(
+        statistics = run(
             program,
             self.streams,
             on_batch=take,
@@ -319,6 +321,13 @@ class Engine:
             stop=stop,
             options=self.options,
         )
+        counts = statistics.row_counts
+        self.diagnosis = {
+            name: found
+            for number, name in enumerate(self.names)
+            if (found := program.diagnose(number, counts, statistics.predicates))
+        }
+        return statistics
 
     def answers(self, query: int | str = 0) -> Answers:
         """Runs to the end of the streams; all answers of a query (its name or number) as a table."""

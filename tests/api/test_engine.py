@@ -12,6 +12,7 @@ import rdflib
 
 import penstock
 from penstock.errors import InputError, UsageError
+from penstock.runtime.contract import RunStatistics
 
 QUERY = "SELECT ?s ?v WHERE { ?s <http://example.org/reads> ?v }"
 NOON = datetime(2026, 5, 1, 12, tzinfo=timezone.utc)
@@ -208,7 +209,7 @@ def test_the_answers_of_a_batch_are_by_name_also_where_there_are_none():
 
 def test_what_check_knows_is_told_once_when_a_run_begins(tmp_path, monkeypatch):
     (tmp_path / "a.nq").touch()
-    monkeypatch.setattr(penstock.api, "run", lambda *_, **__: None)
+    monkeypatch.setattr(penstock.api, "run", lambda *_, **__: RunStatistics())
     engine = penstock.Engine(shards=1).add_stream(tmp_path / "a.nq", iri="http://example.org/prices")
     engine.add_query("SELECT * WHERE { GRAPH <http://example.org/price> { ?s ?p ?o } }")
     with pytest.warns(penstock.PenstockWarning) as told:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import penstock
 from penstock import cli
 from penstock.api import Engine
+from penstock.errors import InputError
 from penstock.sinks import SideOutputs
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -47,7 +49,10 @@ def test_odd_streams_run_and_say_so(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(f"SELECT ?s (?v + 1 AS ?w) WHERE {{ ?s <{READS}> ?v }}")
     (tmp_path / "empty").mkdir()
-    assert cli.call("run q.rq --stream empty --format csv".split()) == 0
+    assert cli.call("run q.rq --stream empty --format csv".split()) == 2
+    assert "empty has no file of a stream: it is empty" in capfd.readouterr().err
+    (tmp_path / "empty.nq").touch()
+    assert cli.call("run q.rq --stream empty.nq --format csv".split()) == 0
     out, err = capfd.readouterr()
     assert out == "s,w,start,end\r\n" and "warning: there was nothing in the streams" in err
 
@@ -125,3 +130,35 @@ def test_every_element_is_either_answered_or_reported_late(tmp_path):
     assert sorted(answered + 2 * reported) == sorted(2 * [f"<urn:s{minute}>" for minute in range(60)])
     assert statistics.late == len(late)
     assert len(schemas) == 1  # a table without rows is like one with some
+
+
+def test_where_a_query_dried_up_is_told_of_the_whole_run_also_after_a_restart(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rq").write_text(
+        f"SELECT * WHERE {{ ?s <{READS}> ?v }} SEQ {{ ?s <{READS}> ?w }} SEQ {{ ?s <{READS}s> ?x }}"
+    )
+    (tmp_path / "in.nq").write_text("".join(map(line, range(20))))
+    seen = []
+
+    def fail_once(batch):
+        seen.append(batch.id)
+        if seen == [0, 1, 2]:
+            raise InputError("a crash")
+
+    engine = penstock.Engine(shards=3, batch_bytes=400, checkpoint="state").add_stream("in.nq")
+    engine.add_query(Path("q.rq")).add_query(QUERY, name="all")
+    with pytest.warns(penstock.PenstockWarning, match="unbounded-state"), pytest.raises(InputError):
+        engine.run(on_batch=fail_once)
+    engine.run(on_batch=fail_once)
+    assert seen[:4] == [0, 1, 2, 2]  # a batch was repeated, and it counts once
+    misspelt = f"`?s <{READS}s> ?x` matched nothing: <{READS}s> does not occur; did you mean <{READS}>?"
+    (found,) = engine.diagnosis.values()
+    assert sorted(found.patterns) == [
+        (0, f"?s <{READS}s> ?x"), (20, f"?s <{READS}> ?v"), (20, f"?s <{READS}> ?w"),
+    ]  # fmt: skip
+    assert found.query == "q" and found.reasons[-1] == misspelt
+    assert found.reasons[0].startswith(f"SEQ let nothing through: 20 rows of `?s <{READS}> ?v` and 20 rows")
+    assert cli.call("run q.rq --stream in.nq --format csv".split()) == 0
+    said = capfd.readouterr().err
+    assert "warning: q.rq:" in said and "(unbounded-state)" in said
+    assert "\nq has no answers\n" in said and f"  {misspelt}\n" in said

@@ -36,6 +36,7 @@ class RecordingEngine:
     interrupted = False
     batches = 2
     findings: list[tuple] = []
+    diagnosis: dict[str, object] = {}
 
     def __init__(self, **options) -> None:
         RecordingEngine.made = self
@@ -137,17 +138,17 @@ def test_a_helper_process_that_ends_is_not_taken_for_ctrl_c(monkeypatch, capfd):
     assert "a process that the run needs has ended" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(("options", "said"), [("", ""), ("--follow", " yet; the run waits for some")])
-def test_an_empty_directory_is_told_at_once(tmp_path, monkeypatch, capfd, options, said):
+def test_an_empty_directory_is_told_at_once(tmp_path, monkeypatch, capfd):
+    """Where a run waits for files; otherwise the engine refuses it."""
     for name in ("empty", "full"):
         (tmp_path / name).mkdir()
     (tmp_path / "full" / "a.nq").touch()
-    (tmp_path / "empty" / "notes.md").touch()
     monkeypatch.setattr(RecordingEngine, "problem", InputError("the start failed"))
     monkeypatch.setattr(RecordingEngine, "batches", 0)
-    assert cli.call(f"run q.rq --stream empty --stream full {options} --format csv".split()) == 1
+    assert cli.call("run q.rq --stream empty --stream full --follow --format csv".split()) == 1
     assert capfd.readouterr().err == (
-        f"warning: there is no file to read in {tmp_path}/empty{said}\nerror: the start failed\n"
+        f"warning: there is no file to read in {tmp_path}/empty yet; the run waits for some\n"
+        "error: the start failed\n"
     )
 
 
@@ -173,6 +174,19 @@ def test_what_check_knows_is_said_before_the_run(monkeypatch, capfd):
         "  hint: bound it",
         "error: the start failed",
     ]
+
+
+@pytest.mark.parametrize(("interrupted", "options"), [(False, ""), (True, ""), (True, "--follow")])
+def test_queries_without_answers_are_explained(monkeypatch, capfd, interrupted, options):
+    found = {f"q{number}": f"q{number} has no answers" for number in range(8)}
+    monkeypatch.setattr(RecordingEngine, "diagnosis", found)
+    monkeypatch.setattr(RecordingEngine, "interrupted", interrupted)
+    cli.call(f"run q.rq --stream s.nq --format csv {options}".split())
+    lines = capfd.readouterr().err.splitlines()[1:]
+    if interrupted and not options:  # the streams have not been read to their end
+        assert lines == []
+    else:
+        assert lines == [*list(found.values())[:5], "… and 3 queries more without answers"]
 
 
 def test_quiet_is_quiet(capfdbinary):

@@ -29,10 +29,11 @@ from penstock.cli.options import (
 from penstock.cli.showing import (
     Progress,
     Unused,
+    show_diagnosis,
     show_finding,
     show_note,
-    show_nothing_to_read,
     show_summary,
+    show_waiting,
     warnings_told,
 )
 from penstock.errors import StorageError, UsageError, storing
@@ -253,8 +254,8 @@ def run(
         sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing, native)
     for query, finding in engine.untold():
         show_finding(finding, *((query.text, query.origin) if query is not None else (None, None)))
-    if not quiet:
-        show_nothing_to_read(engine.streams, follow)
+    if follow and not quiet:
+        show_waiting(engine.streams)
     progress = Progress(quiet)
     found, first_rejected = 0, None
 
@@ -289,6 +290,8 @@ def run(
             Unused("late element", sides.late.count, late, "--late", hint=LATE_HINT),
         ]
         show_summary(statistics, found, unused, time.monotonic() - context.obj)
+        if statistics.elements and (follow or not statistics.interrupted):
+            show_diagnosis(list(engine.diagnosis.values()))
     if statistics.interrupted and not follow:
         raise typer.Exit(INTERRUPTED)  # there is more in the streams than was answered
 

@@ -158,13 +158,12 @@ class Unused:
         return f"{text}; keep such with {self.option} FILE"
 
 
-def show_nothing_to_read(streams: Sequence[StreamSpec], follow: bool) -> None:
-    """Directories without a file to read, said before Spark has started."""
+def show_waiting(streams: Sequence[StreamSpec]) -> None:
+    """Directories in which a run that follows them finds nothing yet, said before Spark has started."""
     for spec in streams:
         for path in spec.paths:
             if os.path.isdir(path) and not files_below(Path(path), spec.format):
-                until = " yet; the run waits for some" if follow else ""
-                show_warning(f"there is no file to read in {path}{until}")
+                show_warning(f"there is no file to read in {path} yet; the run waits for some")
 
 
 def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: float) -> None:
@@ -194,3 +193,14 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: f
     nothing = not statistics.elements and not any(each.number for each in unused)
     if nothing and not statistics.interrupted:
         show_warning("there was nothing in the streams")
+
+
+_DIAGNOSED = 5
+
+
+def show_diagnosis(found: Sequence[object]) -> None:
+    """Why queries have no answers, for the first of them."""
+    for each in found[:_DIAGNOSED]:
+        show_note(str(each))
+    if len(found) > _DIAGNOSED:
+        show_note(f"… and {count(len(found) - _DIAGNOSED, 'query', 'queries')} more without answers")

@@ -6,7 +6,7 @@ This is what travels to the workers: everything here can be pickled.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -16,8 +16,10 @@ from penstock import __version__
 from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
-from penstock.columns.terms import TermTable
+from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.occurrences import Occurrences
+from penstock.engine.counting import RowCounts
+from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
 from penstock.engine.exchange import match, spread, texts_for
 from penstock.engine.network import Network, network
 from penstock.engine.shard import Shard
@@ -27,6 +29,8 @@ from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.keys import Key
 from penstock.plan.planning import Plan
+
+_NO_TERMS = TermChunk()
 
 
 class Program:
@@ -78,6 +82,15 @@ class Program:
         return [(str(i), step) for i, step in found if isinstance(step, steps.Scan)]
 
     @cached_property
+    def _narrow(self) -> dict[str, int]:
+        """The predicates of scans that want more than a predicate."""
+        return {
+            name: id_of(scan.predicate)
+            for name, scan in self._scans
+            if not isinstance(scan.predicate, str) and len(scan.vars) < 2
+        }
+
+    @cached_property
     def _sieves(self) -> dict[str, Sieve]:
         return {str(place): sieve for place, sieve in sieves(self.network).items()}
 
@@ -99,9 +112,15 @@ class Program:
         """What each shard must see of these occurrences, as (shard, payload)."""
         triples = (occurrences.subject, occurrences.predicate, occurrences.object)
         by_shard: dict[int, list[tuple[str, Frame]]] = {}
+        matched: dict[str, int] = {}
+        occurred: list[int] = []
         for name, scan in self._scans:
             if stream in scan.graph.streams:
                 found = match(scan, triples, occurrences.start, occurrences.end)
+                if len(found):
+                    matched[name] = len(found)
+                elif name in self._narrow and (occurrences.predicate == self._narrow[name]).any():
+                    occurred.append(int(name))
                 if name in self._sieves and len(found):
                     found = found.take(self._sieves[name].may_pass(found))
                 for shard, frame in spread(scan, found, self.shards):
@@ -111,14 +130,27 @@ class Program:
             frame = Frame((), np.empty((0, len(ends)), np.int64), ends, ends)
             by_shard.setdefault(0, []).append((f"instants/{stream}", frame))
         payloads = []
+        counted = {"matched": matched, "occurred": occurred} if matched or occurred else {}
+        if counted:
+            by_shard.setdefault(0, [])  # which takes the counts, whoever has the rows
         for shard, frames in sorted(by_shard.items()):
-            terms = texts_for([frame for _, frame in frames], occurrences.terms, self.shards, self.tuning)
-            payloads.append((shard, wire.pack(frames, terms)))
+            terms = _NO_TERMS
+            if frames:
+                terms = texts_for([frame for _, frame in frames], occurrences.terms, self.shards, self.tuning)
+            payloads.append((shard, wire.pack(frames, terms, **({} if shard else counted))))
         return payloads
 
     def open(self, shard: int) -> ProgramShard:
         """A new shard, with the static knowledge taken in."""
         return ProgramShard(self, shard)
+
+    def lacks_predicate(self, counts: RowCounts) -> bool:
+        """Whether a query has no answers, and names a predicate that has not occurred."""
+        return any(any(lacking(query, self.network, counts)) for query in self.plan.queries)
+
+    def diagnose(self, query: int, counts: RowCounts, occurring: Collection[str] = ()) -> Diagnosis | None:
+        """Where a query without answers dried up; None if it has some."""
+        return diagnose(self.plan.queries[query], self.network, counts, occurring)
 
     def columns(self, query: int) -> tuple[str, ...]:
         return self.plan.queries[query].columns
@@ -141,6 +173,13 @@ class ProgramShard:
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
         """Takes in payloads at a watermark; answers as (query index, Arrow IPC bytes)."""
         return [(query, to_ipc(table)) for query, table in self.answers(payloads, watermark, ended)]
+
+    def row_counts(self) -> RowCounts:
+        """The rows of each step so far, as this shard's part of the sum over all."""
+        net = self.shard.net.steps
+        if not self.number:
+            return self.shard.static_counts + self.shard.counts
+        return self.shard.counts.only(i for i, step in enumerate(net) if step.reads_stream)
 
     def answers(self, payloads: list[bytes], watermark: int, ended: bool) -> Iterable[tuple[int, pa.Table]]:
         frames = self.shard.step(payloads, watermark, ended)

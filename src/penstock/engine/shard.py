@@ -10,6 +10,7 @@ from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.engine import absence, constructing, instants, operators, paths
+from penstock.engine.counting import RowCounts
 from penstock.engine.exchange import match
 from penstock.engine.expressions import Evaluator
 from penstock.engine.network import Edge, Network, Unit
@@ -71,6 +72,7 @@ class Shard:
         self.outputs = outputs
         self.watermark = NEVER
         self.late = 0  # rows that were left out
+        self.counts = RowCounts()
         self._pending: dict[int, np.ndarray] = {}  # stream → instants that have not passed
         self._inbox: list[list[list[Frame]]] = [
             [[] for _ in range(max(1, len(step.inputs)))] for step in net.steps
@@ -96,11 +98,15 @@ class Shard:
                 start = np.full(len(graph), TIMELESS_START, np.int64)
                 end = np.full(len(graph), TIMELESS_END, np.int64)
                 found = match(self.net.steps[place], tuple(graph.triples), start, end)
+                if len(found):
+                    self.counts.match(place, len(found))
                 self._inbox[place][0].append(found)
         self._pass(Clock(first=True))
         for operator in self.operators:
             for store in operator.stores:
                 store.forget_fresh()
+        # Every shard has the static knowledge, so what follows from it alone is counted apart.
+        self.static_counts, self.counts = self.counts, RowCounts()
 
     def restore(self, chunks: Iterable[tuple[str, bytes]]) -> None:
         """Takes over the chunks of the state store, right after opening."""
@@ -108,6 +114,7 @@ class Shard:
         found = dict(chunks)
         clock, _, head = wire.unpack(found.pop(_CLOCK))
         self.watermark = head["watermark"]
+        self.counts = RowCounts.from_json(head["counts"])
         self._pending = {int(stream): frame.end.copy() for stream, frame in clock}
         self._answers.clear()
         for key in sorted(found):
@@ -124,12 +131,18 @@ class Shard:
         Rows that end before the watermark so far are late: they are counted and left out.
         """
         for payload in payloads:
-            frames, terms, _ = wire.unpack(payload)
+            frames, terms, head = wire.unpack(payload)
             self.terms.add_chunk(terms)
+            self.counts.occurred.update(head.get("occurred", ()))
+            for name, rows in head.get("matched", {}).items():
+                self.counts.match(self.scans[name], rows)
             for name, frame in frames:
                 in_time = frame.end >= self.watermark
                 if not in_time.all():
-                    self.late += len(frame) - int(in_time.sum())
+                    late = len(frame) - int(in_time.sum())
+                    self.late += late
+                    if name in self.scans:
+                        self.counts.be_late(self.scans[name], late)
                     frame = frame.take(in_time)
                 if name.startswith("instants/"):
                     self._note_instants(int(name.removeprefix("instants/")), frame.end)
@@ -250,6 +263,7 @@ class Shard:
             place, frame = new.pop()
             if not len(frame):
                 continue
+            self.counts.give(place, len(frame))
             for edge in self._outgoing[place]:
                 reader = self.operators[edge.target]
                 if isinstance(reader, operators.RowByRow):
@@ -264,6 +278,7 @@ class Shard:
             frame = match(self.net.steps[edge.target], tuple(frame.ids), frame.start, frame.end)
             if not len(frame):
                 return
+            self.counts.match(edge.target, len(frame))
         self._inbox[edge.target][edge.slot].append(frame)
 
     # --- stored state ---
@@ -282,7 +297,7 @@ class Shard:
             (str(stream), Frame((), np.empty((0, len(ends)), np.int64), ends, ends))
             for stream, ends in self._pending.items()
         ]
-        puts.append((_CLOCK, wire.pack(pending, watermark=self.watermark)))
+        puts.append((_CLOCK, wire.pack(pending, watermark=self.watermark, counts=self.counts.to_json())))
         return puts, deletes
 
     def _collect_terms(self) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from penstock.algebra.nodes import (
+    Aggregate,
     Alternative,
+    Call,
+    Exists,
+    Expression,
     Inverse,
     NegatedSet,
     OneOrMore,
@@ -18,6 +23,8 @@ from penstock.algebra.nodes import (
     ZeroOrMore,
     ZeroOrOne,
 )
+from penstock.algebra.printing import to_sexpr
+from penstock.plan.steps import MARK
 from penstock.terms import RDF
 
 _REPEAT = {OneOrMore: "+", ZeroOrMore: "*", ZeroOrOne: "?"}
@@ -70,3 +77,46 @@ def leaf_text(leaf: TriplePattern | PathPattern) -> str:
     else:
         verb = path_text(leaf.predicate)
     return f"{term_text(leaf.subject)} {verb} {term_text(leaf.object)}"
+
+
+_INFIX = frozenset(("||", "&&", "=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/"))
+_UNARY = {"!": "!", "UMINUS": "-", "UPLUS": "+"}
+_MEMBERSHIP = {"IN": "IN", "NOTIN": "NOT IN"}
+_LIKE_THE_PAPER = {"GETDURATION": "getDURATION", "GETSTARTTIME": "getSTARTTIME", "GETENDTIME": "getENDTIME"}
+
+
+def expression_text(
+    expression: Expression,
+    prefixes: Iterable[tuple[str, str]] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """An expression as in a query, with parentheses only where an operand has an operator.
+
+    `names` has other names for its variables.
+    """
+    prefixes = tuple(prefixes)
+
+    def text(part: Expression, inside: bool = True) -> str:
+        match part:
+            case Call(name=name, args=args) if name in _INFIX and len(args) == 2:
+                shown = f" {name} ".join(map(text, args))
+                return f"({shown})" if inside else shown
+            case Call(name=name, args=(arg,)) if name in _UNARY:
+                return _UNARY[name] + text(arg)
+            case Call(name=name, args=(first, *others)) if name in _MEMBERSHIP:
+                listed = ", ".join(text(each, False) for each in others)
+                return f"{text(first)} {_MEMBERSHIP[name]} ({listed})"
+            case Call(name=name, args=args):
+                listed = ", ".join(text(arg, False) for arg in args)
+                return f"{_LIKE_THE_PAPER.get(name, name)}({listed})"
+            case Aggregate(name=name, argument=argument):
+                return f"{name}({'*' if argument is None else text(argument, False)})"
+            case Exists():
+                return "EXISTS {…}"
+            case Var() if part.name.startswith(MARK):
+                return "EXISTS {…}"
+            case Var() if part.name in names:
+                return f"?{names[part.name]}"
+        return to_sexpr(part, prefixes=prefixes)
+
+    return text(expression, False)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
     from penstock.decode.occurrences import Occurrences
+    from penstock.engine.counting import RowCounts
     from penstock.sources.splits import Split
     from penstock.sources.streams import StreamSpec
 
@@ -33,6 +34,9 @@ class Shard(Protocol):
         What ends before the watermark that the shard was at so far is late and left out; the
         runtime reports it. Called once in every batch, also without payloads.
         """
+
+    def row_counts(self) -> RowCounts:
+        """How many rows each step has given since the run began, restarts included."""
 
     def changes(self) -> tuple[list[tuple[str, bytes]], list[str]]:
         """The chunks to put and the keys to delete since the last call."""
@@ -51,6 +55,9 @@ class Program(Protocol):
 
     def open(self, shard: int) -> Shard:
         """A new, empty shard."""
+
+    def lacks_predicate(self, counts: RowCounts) -> bool:
+        """Whether it would help to know which predicates occur, to say why there are no answers."""
 
 
 class SplitDecoder(Protocol):
@@ -86,8 +93,17 @@ class RunStatistics:
     seconds: float = 0.0
     ended: bool = False
     interrupted: bool = False
+    rows: dict[int, list[Any]] = field(default_factory=dict)  # by shard: its `RowCounts`, as JSON
+    predicates: frozenset[str] = frozenset()  # some that occur, where one that is asked for does not
 
     @property
     def rate(self) -> float:
         """Occurrences per second since the run began."""
         return self.occurrences / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def row_counts(self) -> RowCounts:
+        """The rows of each step over all shards, since the run (with its checkpoint) began."""
+        from penstock.engine.counting import RowCounts
+
+        return sum(map(RowCounts.from_json, self.rows.values()), RowCounts())

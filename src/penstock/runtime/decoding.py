@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.columns.terms import TermTable
 from penstock.decode.decoder import decode_file
 from penstock.decode.lines import shown, strict_error
 from penstock.decode.mapping.document import read_map
@@ -20,8 +22,9 @@ from penstock.decode.splitting import lines_before
 from penstock.decode.times import TimePredicates
 from penstock.errors import PenstockError, StorageError, UsageError
 from penstock.runtime.late import elements_table
+from penstock.sources.segments import files_below
 from penstock.sources.splits import Split
-from penstock.sources.streams import StreamSpec
+from penstock.sources.streams import STANDARD_INPUT, StreamSpec, spool_directory
 from penstock.terms import PROV, NamedNode
 from penstock.timeline import format_instant
 
@@ -162,3 +165,30 @@ def ahead_rejects(elements: pa.Table, split: Split) -> list[Reject]:
 def file_decoder(spec: StreamSpec, keep_predicates: np.ndarray | None, strict: bool) -> FileDecoder:
     """The decoder factory of ordinary runs."""
     return FileDecoder(spec, keep_predicates, strict)
+
+
+_LOOKED_AT_FILES, _LOOKED_AT_ROWS = 4, 100_000
+
+
+def predicates_in(streams: Sequence[StreamSpec], directory: Path) -> frozenset[str]:
+    """Predicates of the streams, from a look at their beginnings; `directory` has spooled input.
+
+    For a message only: tasks keep what queries ask for, and to note all of it would cost each run.
+    """
+    found: set[str] = set()
+    for number, spec in enumerate(streams):
+        files: list[str] = []
+        for path in spec.paths:
+            place = spool_directory(directory, number) if path == STANDARD_INPUT else Path(path)
+            files += files_below(place, spec.format) if place.is_dir() else [str(place)]
+        decoder, rows = FileDecoder(spec, None, False), 0
+        for path in files[:_LOOKED_AT_FILES]:
+            with contextlib.suppress(OSError, PenstockError):
+                size = Path(path).stat().st_size
+                for piece in decoder._pieces(Split(number, 0, path, 0, size, 0, size, whole=True)):
+                    table = TermTable(piece.terms)
+                    found.update(table.term(id_).value for id_ in np.unique(piece.predicate).tolist())
+                    rows += len(piece)
+                    if rows > _LOOKED_AT_ROWS:
+                        break
+    return frozenset(found)

@@ -106,6 +106,7 @@ class Detector(StatefulProcessor):
             "ended": ended,
             "restored": step.restored,
             "refused": step.refused,
+            "rows": step.counts,
         }
         told = json.dumps(counted).encode()
         yield Row(query=STATISTICS, shard=shard, place=place, payload=told)

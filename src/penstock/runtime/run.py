@@ -25,7 +25,7 @@ from penstock.decode.formats import SUFFIXES
 from penstock.errors import Finding, InternalError, UsageError
 from penstock.runtime.checkpoint import Checkpoint, open_checkpoint
 from penstock.runtime.contract import DecoderFactory, Program, RunStatistics
-from penstock.runtime.decoding import file_decoder
+from penstock.runtime.decoding import file_decoder, predicates_in
 from penstock.runtime.detect import Detector
 from penstock.runtime.failures import reason_of, recovered, storage_failure
 from penstock.runtime.job import JOB_FILE, Job, publish
@@ -38,7 +38,7 @@ from penstock.sources.files import FileSourceOptions
 from penstock.sources.segments import files_below, listed, unread_files
 from penstock.sources.splits import LARGEST_SPLIT
 from penstock.sources.spool import Spool
-from penstock.sources.streams import STANDARD_INPUT, StreamSpec
+from penstock.sources.streams import STANDARD_INPUT, StreamSpec, spool_directory
 from penstock.timeline import NEVER
 
 Results = list[tuple[int, bytes]]
@@ -91,7 +91,10 @@ def run(
         with open_checkpoint(temporary or checkpoint, program, streams, timing) as place:
             session = run_session(master, shards=program.shards, settings=options.settings, log=options.log)
             job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, timing)
-            return _Run(session, job, place, follow, on_batch, on_progress, stop, options).go()
+            statistics = _Run(session, job, place, follow, on_batch, on_progress, stop, options).go()
+            if program.lacks_predicate(statistics.row_counts):
+                statistics.predicates = predicates_in(streams, place.source)
+            return statistics
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -177,7 +180,7 @@ class _Run:
         if self.on_progress is not None:
             self.on_progress(self.statistics)  # so that it is known when the first batch comes
         spools = [
-            Spool(spec, self.checkpoint.source / f"stdin-{i}")
+            Spool(spec, spool_directory(self.checkpoint.source, i))
             for i, spec in enumerate(self.job.streams)
             if spec.from_standard_input
         ]
@@ -271,7 +274,7 @@ class _Run:
             results: Results = []
             for _, _, i in rows:
                 if queries[i] == STATISTICS:
-                    self._count(json.loads(payloads[i]))
+                    self._count(order["shard"][i], json.loads(payloads[i]))
                 else:
                     results.append((queries[i], payloads[i]))
             late = [pa.ipc.open_stream(payload).read_all() for query, payload in results if query == LATE]
@@ -288,8 +291,9 @@ class _Run:
             self.problem = problem
             raise
 
-    def _count(self, told: dict[str, Any]) -> None:
+    def _count(self, shard: int, told: dict[str, Any]) -> None:
         statistics = self.statistics
+        statistics.rows[shard] = told["rows"]
         statistics.elements += told["elements"]
         statistics.occurrences += told["occurrences"]
         statistics.bytes += told["bytes"]

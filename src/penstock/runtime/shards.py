@@ -10,6 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.functions.errors import take_refused
 from penstock.runtime.contract import Shard
@@ -34,6 +35,7 @@ class Step:
     stamp: str
     restored: bool
     refused: dict[str, int] = field(default_factory=dict)  # limits that expressions met, how often
+    counts: list[Any] = field(default_factory=list)  # the rows of each step since the run began
 
 
 @dataclass
@@ -79,7 +81,7 @@ class ShardKeeper:
         puts, deletes = shard.changes()
         new_stamp = uuid.uuid4().hex
         self.kept[number] = KeptShard(shard, new_stamp)
-        return Step(results, puts, deletes, new_stamp, restored, take_refused())
+        return Step(results, puts, deletes, new_stamp, restored, take_refused(), shard.row_counts().to_json())
 
 
 KEEPER = ShardKeeper()

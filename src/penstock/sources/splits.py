@@ -13,7 +13,7 @@ from penstock.errors import InputError
 from penstock.sources.identity import Mark, place_of
 from penstock.sources.pace import Pace, Pacer, wall_clock
 from penstock.sources.segments import SegmentLog
-from penstock.sources.streams import StreamSpec
+from penstock.sources.streams import StreamSpec, spool_directory
 
 MEGABYTE = 1 << 20
 SMALLEST_TASK = MEGABYTE // 2
@@ -99,7 +99,7 @@ class SplitPlanner:
         self.ahead = ahead
         self.pacer = Pacer(len(streams), idle=idle, tick=tick, clock=clock)
         self.logs = [
-            SegmentLog(spec, directory / f"segments-{i}.log", directory / f"stdin-{i}")
+            SegmentLog(spec, directory / f"segments-{i}.log", spool_directory(directory, i))
             for i, spec in enumerate(streams)
         ]
         self._over = [False] * len(streams)  # nothing more can come than what is known

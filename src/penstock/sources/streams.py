@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from penstock.decode.formats import Compression, Format, format_named, format_of
@@ -15,6 +16,11 @@ STANDARD_INPUT = "-"
 # Formats in which every line stands for itself: cut anywhere, and followed while they grow.
 OF_LINES = {Format.NQUADS, Format.JSONLD}
 TABLES = {Format.CSV, Format.PARQUET, Format.JSONLD}  # with a map, lines of JSON are rows
+
+
+def spool_directory(directory: Path, stream: int) -> Path:
+    """Where standard input is kept, if that is what a stream is read from."""
+    return directory / f"stdin-{stream}"
 
 
 @dataclass(frozen=True)

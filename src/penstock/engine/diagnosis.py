@@ -1,0 +1,265 @@
+"""Where a query without answers dried up: how many rows each pattern had, and what let none through."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from penstock.algebra.printing import to_sexpr
+from penstock.engine.counting import RowCounts
+from penstock.engine.network import Network
+from penstock.engine.prefilters import prefilters_for
+from penstock.plan import steps
+from penstock.plan.planning import PlannedQuery
+from penstock.plan.steps import Step
+from penstock.plan.wording import expression_text, in_words
+from penstock.terms import NamedNode
+from penstock.timeline import SECOND, format_duration
+
+_JOINS = {"any": "the join", "seq": "SEQ", "eq": "EQUALS"}
+_MOST_REASONS = 4
+_SOME = 5
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Why a query has no answers: rows by triple pattern, and the steps that gave none of what they got."""
+
+    query: str
+    patterns: tuple[tuple[int, str], ...]
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        width = max((len(f"{rows:,}") for rows, _ in self.patterns), default=1)
+        lines = [f"{self.query} has no answers"]
+        lines += [
+            f"  {rows:>{width},} {'row ' if rows == 1 else 'rows'}  {text}" for rows, text in self.patterns
+        ]
+        lines += [f"  {reason}" for reason in self.reasons]
+        return "\n".join(lines)
+
+
+def lacking(query: PlannedQuery, net: Network, counts: RowCounts) -> Iterator[steps.Scan]:
+    """The scans of a query without answers whose predicate has not occurred."""
+    place = {step: i for i, step in enumerate(net.steps)}
+    if counts.given.get(place[query.step], 0):
+        return
+    for step in query.step.walk():
+        if isinstance(step, steps.Scan) and step.graph.streams and isinstance(step.predicate, NamedNode):
+            if place[step] not in counts.occurred:
+                yield step
+
+
+def diagnose(
+    query: PlannedQuery, net: Network, counts: RowCounts, occurring: Collection[str] = ()
+) -> Diagnosis | None:
+    """Why a query has had no answers so far; None if it had some.
+
+    `occurring` are predicates of the streams, for a guess at what was meant.
+    """
+    found = _Search(query, net, counts, occurring)
+    if found.given(query.step):
+        return None
+    reasons = tuple(dict.fromkeys([*found.dry(query.step), *found.misspelt(query.step)]))
+    if len(reasons) > _MOST_REASONS:
+        reasons = (*reasons[:_MOST_REASONS], f"… and {len(reasons) - _MOST_REASONS} more")
+    patterns = [(found.matched(leaf), found.pattern(leaf)) for leaf in found.leaves(query.step)]
+    return Diagnosis(query.name, tuple(patterns), reasons)
+
+
+class _Search:
+    """Goes down from a query's last step to where rows went in and none came out."""
+
+    def __init__(
+        self, query: PlannedQuery, net: Network, counts: RowCounts, occurring: Collection[str]
+    ) -> None:
+        self.net = net
+        self.place = {step: i for i, step in enumerate(net.steps)}
+        self.counts = counts
+        self.occurring = occurring
+        self.prefixes = query.parsed.prefixes
+
+    def given(self, step: Step) -> int:
+        return self.counts.given.get(self.place[step], 0)
+
+    def matched(self, leaf: Step) -> int:
+        """What a pattern matched in time, whatever filters took away."""
+        at = self.place[_scan_of(leaf)]
+        return self.counts.matched.get(at, 0) - self.counts.late.get(at, 0)
+
+    def leaves(self, step: Step) -> list[Step]:
+        """The patterns below a step, as the query names their variables."""
+        found = [below for below in step.walk() if _scan_of(below) is not None]
+        inside = {part for leaf in found for part in leaf.walk() if part is not leaf}
+        return [leaf for leaf in found if leaf not in inside]
+
+    def dry(self, step: Step) -> Iterator[str]:
+        """The reasons why a step that gives nothing gives nothing."""
+        if _scan_of(step) is not None:
+            yield self._of_pattern(step)
+            return
+        if isinstance(step, steps.Table):
+            yield "there is nothing to begin with: VALUES without rows, or a graph that no source has"
+            return
+        needed = _needed(step)
+        empty = [below for below in needed if not self.given(below)]
+        if isinstance(step, steps.Merge) and len(empty) < len(needed):
+            empty = []
+        for below in empty:
+            yield from self.dry(below)
+        if not empty:
+            yield self._of_step(step)
+
+    def misspelt(self, step: Step) -> Iterator[str]:
+        """Patterns that need not match, as in OPTIONAL and EXISTS, with predicates that do not occur."""
+        for leaf in self.leaves(step):
+            scan = _scan_of(leaf)
+            if isinstance(scan.predicate, NamedNode) and self.place[scan] not in self.counts.occurred:
+                yield self._of_pattern(leaf)
+
+    # --- in words ---
+
+    def pattern(self, leaf: Step) -> str:
+        """A triple pattern as in the query."""
+        scan, names = _scan_of(leaf), _names(leaf)
+        return " ".join(
+            self._variable(names[term]) if isinstance(term, str) else self._term(term)
+            for term in (scan.subject, scan.predicate, scan.object)
+        )
+
+    def _variable(self, name: str) -> str:
+        return "[]" if name.startswith(".") else f"?{name}"
+
+    def _term(self, term) -> str:
+        return to_sexpr(term, prefixes=self.prefixes)
+
+    def _patterns(self, step: Step) -> str:
+        return in_words(f"`{self.pattern(leaf)}`" for leaf in self.leaves(step)) or "a part without patterns"
+
+    def _condition(self, step: steps.Select, names: Mapping[str, str] = MappingProxyType({})) -> str:
+        return f"FILTER ({expression_text(step.condition, self.prefixes, names)})"
+
+    def _of_pattern(self, leaf: Step) -> str:
+        scan, text = _scan_of(leaf), f"`{self.pattern(leaf)}`"
+        at, matched = self.place[scan], self.matched(leaf)
+        filters = [step for step in leaf.walk() if isinstance(step, steps.Select)]
+        if matched and filters:
+            # Rows that comparisons with constants rule out do not even reach the filters.
+            guilty, rows = filters, matched
+            if self.given(scan):
+                guilty = [next((each for each in filters if not self.given(each)), filters[-1])]
+                rows = self.given(guilty[0].input)
+            conditions = in_words(self._condition(each, _names(leaf)) for each in guilty)
+            return f"{conditions} let none of {_count(rows)} of {text} through"
+        if self.counts.late.get(at):
+            return f"all {_count(self.counts.late[at])} of {text} came too late: --lateness waits for them"
+        if scan.graph.is_empty:
+            return f"{text} reads a graph that no source has"
+        if isinstance(scan.predicate, NamedNode) and at not in self.counts.occurred:
+            return f"{text} matched nothing: {self._term(scan.predicate)} does not occur{self._guess(scan)}"
+        wanted = [t for t in (scan.subject, scan.object) if not isinstance(t, str)]
+        if wanted and isinstance(scan.predicate, NamedNode):
+            terms = in_words(map(self._term, wanted))
+            return f"{text} matched nothing: {self._term(scan.predicate)} occurs, but not with {terms}"
+        return f"{text} matched nothing"
+
+    def _guess(self, scan: steps.Scan) -> str:
+        """The predicate that was probably meant, or some that occur."""
+        assert isinstance(scan.predicate, NamedNode)
+        near = nearest(scan.predicate.value, self.occurring)
+        if near is not None:
+            return f"; did you mean {self._term(NamedNode(near))}?"
+        others = sorted(self.occurring)[:_SOME]
+        if not others or not scan.graph.streams:
+            return ""
+        more = " …" if len(self.occurring) > _SOME else ""
+        return f"; the streams have {', '.join(self._term(NamedNode(each)) for each in others)}{more}"
+
+    def _of_step(self, step: Step) -> str:
+        match step:
+            case steps.Select():
+                return f"{self._condition(step)} let none of {_count(self.given(step.input))} through"
+            case steps.Meet():
+                return self._of_join(step)
+            case steps.Without():
+                return f"MINUS removed all {_count(self.given(step.required))}"
+            case steps.Sliced():
+                return f"OFFSET and LIMIT left none of {_count(self.given(step.input))}"
+            case steps.Constructed():
+                return (
+                    f"the template makes no triple from {_count(self.given(step.input))}: a variable of it"
+                    " is unbound, or a literal would be a subject or predicate"
+                )
+            case steps.Outer() | steps.Mark() | steps.Aggregated() | steps.Ordered() | steps.Asked():
+                return (
+                    f"{_count(self.given(step.inputs[0]))} of {self._patterns(step.inputs[0])} wait until"
+                    " time has passed their end"
+                )
+        return f"nothing is left of {_count(self.given(step.inputs[0]))} of {self._patterns(step.inputs[0])}"
+
+    def _of_join(self, step: steps.Meet) -> str:
+        shared = [self._variable(var) for var in step.shared if steps.is_variable(var)]
+        wanted = [f"with the same {in_words(shared)}"] if shared else []
+        if step.when == "seq":
+            wanted.append("the first before the second")
+        elif step.when == "eq":
+            wanted.append("at the same time")
+        if step.within is not None:
+            # A length below a limit is at most a microsecond less than it.
+            limit = step.within + 1 if (step.within + 1) % (SECOND // 1000) == 0 else step.within
+            wanted.append(f"within {format_duration(limit)}")
+        readers = [
+            self.net.steps[edge.target] for edge in self.net.edges if step == self.net.steps[edge.source]
+        ]
+        if prefilters_for(step, readers) is not None:  # the join leaves out what the filter would
+            wanted.append(f"and such that {in_words(self._condition(each) for each in readers)}")
+        sides = (f"{_count(self.given(side))} of {self._patterns(side)}" for side in (step.left, step.right))
+        pairs = f"no two {', '.join(wanted)}" if wanted else "no two"
+        return f"{_JOINS[step.when]} let nothing through: {' and '.join(sides)}, but {pairs}"
+
+
+def nearest(iri: str, others: Collection[str]) -> str | None:
+    """The IRI that is most like another one: the same local name, or a few letters off."""
+    name = _local_name(iri)
+    same = [other for other in sorted(others) if _local_name(other).lower() == name.lower()]
+    if same:
+        return max(same, key=lambda other: difflib.SequenceMatcher(None, iri, other).ratio())
+    names = {_local_name(other).lower(): other for other in sorted(others)}
+    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+    return names[close[0]] if close else None
+
+
+def _local_name(iri: str) -> str:
+    return re.split(r"[/#:]", iri.rstrip("/#:"))[-1]
+
+
+def _scan_of(step: Step) -> steps.Scan | None:
+    """The scan of a pattern: the step itself, or below what filters and names its rows."""
+    if isinstance(step, steps.Rename):
+        step = step.input
+        while isinstance(step, (steps.Unique, steps.Select)):
+            step = step.input
+    return step if isinstance(step, steps.Scan) else None
+
+
+def _names(leaf: Step) -> dict[str, str]:
+    """The variables of a pattern by the positions of its scan."""
+    below = leaf.input if isinstance(leaf, steps.Rename) else leaf
+    return dict(zip(below.vars, leaf.vars, strict=True))
+
+
+def _needed(step: Step) -> tuple[Step, ...]:
+    """The inputs without whose rows there is nothing: not the optional, absent or sought ones."""
+    match step:
+        case steps.Outer() | steps.Without() | steps.Mark():
+            return (step.required,)
+        case steps.Meet() | steps.Merge():
+            return (step.left, step.right)
+    return step.inputs[:1]
+
+
+def _count(rows: int) -> str:
+    return f"{rows:,} {'row' if rows == 1 else 'rows'}"
