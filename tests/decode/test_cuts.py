@@ -30,7 +30,9 @@ def lines_of(seed: int, count: int) -> list[str]:
         second, n = dice.randrange(60), dice.randrange(5)
         time = f"2026-01-01T00:00:{second:02d}Z"
         stated = dice.random() < 0.4
-        name = dice.choice([f"<x:e{n}>", f"_:e{n}"]) if stated else f"<http://e/g{n}#t={time}>"
+        # An element whose time is stated stands in one place: what interrupts it depends on cuts.
+        own = len(lines)
+        name = dice.choice([f"<x:e{own}>", f"_:e{own}"]) if stated else f"<http://e/g{n}#t={time}>"
         block = []
         for _ in range(dice.randrange(4)):
             subject = dice.choice(["<http://e/s1>", "<http://e/ü>", "_:b1", "_:b.x", "<http://e/s\\u0041>"])
