@@ -345,6 +345,10 @@ def test_devices_take_answers(capfd):
         ("run q.rq --stream s.nq --format nquads", "the format nquads is for triples"),
         ("run q.rq --stream s.nq --format parquet", "standard output"),
         ("run nowhere.rq --stream s.nq", "there is no query file"),
+        ("run q.rq --stream=", "--stream is empty"),
+        ("run q.rq --stream s.nq --graph=", "--graph is empty"),
+        ("run q.rq --stream s.nq --out=", "--out is empty"),
+        ("run q.rq --stream s.nq --checkpoint=", "--checkpoint needs a directory of its own"),
     ],
 )
 def test_wrong_calls_are_told_before_anything_runs(capfd, arguments, message):

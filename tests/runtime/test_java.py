@@ -12,6 +12,7 @@ import pytest
 from penstock.errors import UsageError
 from penstock.runtime import java
 from penstock.runtime.java import find_java, installed_java, java_version, packaged_java
+from penstock.runtime.session import _telling_line
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -118,3 +119,14 @@ def test_an_archive_of_classes_is_made_once_and_then_used(tmp_path):
     assert archive.stat().st_size > 10_000_000
     assert archive.is_relative_to(tmp_path)
     assert start() == ("7 True\n", "")
+
+
+def test_what_java_says_is_told_without_its_trace():
+    said = """WARNING: Using incubator modules
+Exception in thread "main" org.apache.spark.SparkException: Master must start with yarn, spark, or local
+\tat org.apache.spark.deploy.SparkSubmit.error(SparkSubmit.scala:1047)
+\tat org.apache.spark.deploy.SparkSubmit.main(SparkSubmit.scala)
+"""
+    assert _telling_line(said).endswith("Master must start with yarn, spark, or local")
+    assert _telling_line("/bin/java: cannot execute\n") == "/bin/java: cannot execute"
+    assert _telling_line("") == ""

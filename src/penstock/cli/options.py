@@ -101,6 +101,8 @@ def read_named(text: str, option: str) -> Named:
 
     Of several ways to cut it, the one whose file exists is meant, otherwise the first one.
     """
+    if not text:
+        raise UsageError(f"{option} is empty", hint="is a variable of your shell unset?")
     if text == STANDARD_INPUT or Path(text).exists():
         return Named(None, text)
     cuts = [at for at, sign in enumerate(text) if sign == "="]

@@ -209,6 +209,10 @@ def run(
     from penstock.sinks import Existing, SideOutputs, is_standard_output, open_sink
 
     existing_queries(queries)
+    if not out:
+        raise UsageError("--out is empty", hint="name a file or a directory, or - for standard output")
+    if checkpoint is not None and not checkpoint.name:
+        raise UsageError("--checkpoint needs a directory of its own", hint="as in --checkpoint state/")
     if overwrite and append:
         raise UsageError("--overwrite and --append exclude each other")
     existing = Existing.OVERWRITE if overwrite else Existing.APPEND if append else Existing.REFUSE

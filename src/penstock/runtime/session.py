@@ -113,6 +113,13 @@ def _logging_file(directory: Path, log: Path | None) -> Path:
     return path
 
 
+def _telling_line(said: str) -> str:
+    """The line of Java's words that says what is wrong, rather than one of its trace."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith(("at ", "...", "WARNING:", "Caused by"))]
+    return next((line for line in telling if "Exception" in line), telling[-1] if telling else "")
+
+
 @contextlib.contextmanager
 def _quiet_start(aside: Path) -> Iterator[None]:
     """Sends what Java writes past its log to a file, and shows it if starting fails.
@@ -129,7 +136,7 @@ def _quiet_start(aside: Path) -> Iterator[None]:
             held.seek(0)
             said = held.read().decode(errors="replace").strip()
             raise UsageError(
-                f"Spark did not start: {said.splitlines()[-1] if said else problem}",
+                f"Spark did not start: {_telling_line(said) or problem}",
                 hint="look at the Java that is used (JAVA_HOME) and at the master's address",
             ) from problem
         finally:
