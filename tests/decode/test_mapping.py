@@ -24,6 +24,7 @@ from penstock.decode.mapping.document import Dialect, read_map
 from penstock.decode.mapping.suggest import suggest_for, suggested, suggested_text
 from penstock.decode.occurrences import concat
 from penstock.errors import InputError, UsageError
+from penstock.runtime.run import check_inputs
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_instant
 
@@ -652,3 +653,18 @@ def test_a_suggestion_is_a_map_that_works(tmp_path):
     with pytest.raises(UsageError, match="a map is for tables"):
         (tmp_path / "t.nq").touch()
         suggest_for(tmp_path / "t.nq")
+
+
+def test_a_table_without_its_columns_is_refused_before_a_run(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"id,V,when\na,1,{NOON}\n")
+    with pytest.raises(InputError, match="did you mean 'V'"):
+        check_inputs([StreamSpec(None, (str(path),), map=json.dumps(SIMPLE))])
+    with pytest.raises(InputError, match=r"no column s, p, o, start(.|\n)*penstock map"):
+        check_inputs([StreamSpec(None, (str(path),))])
+    pq.write_table(pa.table({"id": ["a"]}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="no column 'v'"):
+        check_inputs([StreamSpec(None, (str(tmp_path / "t.parquet"),), map=json.dumps(SIMPLE))])
+    for text in ("", "id", "id,v,when\n"):  # nothing yet, a part of a header, a header
+        path.write_text(text)
+        check_inputs([StreamSpec(None, (str(path),), map=json.dumps(SIMPLE))])

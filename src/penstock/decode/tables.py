@@ -24,12 +24,13 @@ from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.csv_rows import PIECE as CSV_PIECE
 from penstock.decode.csv_rows import CsvRows
+from penstock.decode.formats import Format
 from penstock.decode.json_rows import read_lines
 from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.mapping.cells import is_text, plain
 from penstock.decode.mapping.clock import instants_in
-from penstock.decode.mapping.document import Dialect, read_map
+from penstock.decode.mapping.document import Dialect, TableMap, read_map
 from penstock.decode.mapping.rows import MappedRows, Table
 from penstock.decode.mapping.templates import buffers_of
 from penstock.decode.nquads import ODD, STATED, keep_table, scan
@@ -44,6 +45,7 @@ COLUMNS = ("s", "p", "o", "start", "end", "graph")
 _GRAPH = "<x:row>"  # every row needs a graph to be a quad; its time stands in columns
 _OPTIONAL = ("end", "graph")
 ROWS_AT_ONCE = 1 << 17
+HEADER = 1 << 20  # bytes of a CSV file that have its header
 CELLS_IN_A_ROW = 4  # as long as a cell may be
 
 
@@ -312,6 +314,23 @@ class ParquetDecoder(TableDecoder):
                     row += len(batch)
         except (pa.ArrowException, OSError) as problem:
             yield self.lost(row, problem)
+
+
+def check_table(path: str, form: Format, map_: TableMap | None) -> None:
+    """Refuses a CSV or Parquet file that lacks columns, by its header; one that has none yet is let be."""
+    rows = TripleRows(path, TimePredicates()) if map_ is None else MappedRows(map_, path)
+    if form is Format.PARQUET:
+        try:
+            schema = pq.read_schema(path)
+        except (pa.ArrowException, OSError):
+            return  # which is told when it is read
+        rows.wanted([name for each in schema for name in _paths(each)])
+    elif map_ is None or map_.dialect.header:
+        with open(path, "rb") as file:
+            head = file.read(HEADER)
+        names, _ = CsvRows(map_.dialect if map_ else Dialect()).header(head, None)
+        if names is not None and b"\n" in head:
+            rows.wanted(names)
 
 
 def check_columns(document: Mapping, schema: pa.Schema) -> None:

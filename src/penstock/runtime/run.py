@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.decode.formats import SUFFIXES
+from penstock.decode.formats import SUFFIXES, Compression, Format, split_suffixes
 from penstock.errors import Finding, InternalError, UsageError
 from penstock.runtime.checkpoint import Checkpoint, open_checkpoint
 from penstock.runtime.contract import DecoderFactory, Program, RunStatistics
@@ -118,7 +118,13 @@ def check_inputs(streams: Sequence[StreamSpec], *, follow: bool = False) -> None
                     f"cannot read {path}: permission denied", hint="ask its owner, or look at `ls -l`"
                 )
             if not os.path.isdir(path):
-                spec.format_for(path)
+                form = spec.format_for(path)
+                plain = split_suffixes(path)[1] is Compression.NONE
+                if form in (Format.CSV, Format.PARQUET) and plain and os.path.isfile(path):
+                    from penstock.decode.mapping.document import read_map
+                    from penstock.decode.tables import check_table  # compiled code that RDF does not need
+
+                    check_table(path, form, read_map(json.loads(spec.map)) if spec.map else None)
             elif not follow and not files_below(Path(path), spec.format):
                 others = unread_files(Path(path), spec.format)
                 raise UsageError(
