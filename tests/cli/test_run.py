@@ -328,6 +328,12 @@ def test_places_that_cannot_be_written_say_so(tmp_path, capfd, options, reason):
     assert "error: cannot write" in said and reason in said and "fault in Penstock" not in said
 
 
+def test_a_closed_standard_output_is_told(monkeypatch, capfd):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert cli.call("run q.rq --stream s.nq --format csv".split()) == 2
+    assert "standard output is closed" in capfd.readouterr().err
+
+
 def test_devices_take_answers(capfd):
     assert (
         cli.call("run q.rq --stream s.nq --out /dev/null --rejected /dev/null --late /dev/null".split()) == 0

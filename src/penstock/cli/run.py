@@ -253,7 +253,7 @@ def run(
     late = late or (Path(f"{beside}.late.jsonl") if beside else None)
     written = [Path(out) if beside else None, rejected, late, checkpoint]
     keep_apart([each for each in written if each is not None], inputs)
-    with restartable(checkpoint), storing(out):
+    with restartable(checkpoint), storing(out if beside else "standard output"):
         sides = SideOutputs(rejected, late, checkpoint, existing)
         sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing, native)
     for query, finding in engine.untold():
@@ -269,7 +269,7 @@ def run(
         first_rejected = first_rejected or next(iter(batch.rejected), None)
         with storing("what was rejected or late"):
             sides.write(batch.id, batch.rejected, batch.late)
-        with storing(out if beside else "the answers"):
+        with storing(out if beside else "standard output"):
             sink.write(batch.id, batch.tables)
         found += sum(table.num_rows for table in batch.tables.values())
         progress.back()
@@ -285,7 +285,7 @@ def run(
             raise typer.Exit(INTERRUPTED) from None
         finally:
             progress.close()
-            with storing(out if beside else "the answers"):
+            with storing(out if beside else "standard output"):
                 sink.close()
                 sides.close()
     if not quiet:

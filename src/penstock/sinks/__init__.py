@@ -139,6 +139,8 @@ def _encoder(format: str, shapes: dict[int, Shape]) -> Encoder:
 def _to_standard_output(format: str, shapes: dict[int, Shape]) -> Sink:
     if format == "parquet":
         raise _no_parquet("standard output")
+    if sys.stdout is None:
+        raise UsageError("standard output is closed", hint="name a file or a directory with --out")
     if format == "table" and sys.stdout.isatty():
         return Terminal(TableText(shapes))
     return StandardOutput(_encoder(format, shapes))
