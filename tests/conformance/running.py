@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conformance.manifest import EVALUATION, POSITIVE_SYNTAX, ConformanceTest, suites, tests_of
 from conformance.results import difference, read_answer, same_answer
-from conformance.subjects import SUBJECTS
+from conformance.subjects import SUBJECTS, Answering
 from penstock.errors import QueryError
 from penstock.languages import parse
 from shared_data import shared
@@ -46,9 +46,10 @@ def run(test: ConformanceTest, subject: str) -> None:
         run_syntax(test)
 
 
-def run_evaluation(test: ConformanceTest, subject: str) -> None:
+def run_evaluation(test: ConformanceTest, subject: str | Answering) -> None:
     text = test.query.read_text("utf-8")
-    actual = SUBJECTS[subject](text, test.data, dict(test.named), test.base)
+    answering = SUBJECTS[subject] if isinstance(subject, str) else subject
+    actual = answering(text, test.data, dict(test.named), test.base)
     expected = read_answer(test.result, test.iri(test.result))
     if not same_answer(expected, actual):
         raise Failure(f"{test.id}: {test.title}\n{text}\n{difference(expected, actual)}")

@@ -31,7 +31,6 @@ def compile_query(
     catalog: Catalog,
     *,
     key: str | None = None,
-    feeds: bool = True,
     instants: frozenset[int] = frozenset(),
 ) -> Step:
     """The plan of a whole query; its last step gives the answers."""
@@ -45,7 +44,7 @@ def compile_query(
     if isinstance(query, a.Describe):
         return compiler.description(query, scope)
     step = compiler.pattern(query.pattern, scope)
-    return steps.Constructed(step, query.template, chance.rule_name(query), feeds)
+    return steps.Constructed(step, query.template, chance.rule_name(query))
 
 
 class Compiler(PathCompiler):
