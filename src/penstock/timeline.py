@@ -5,7 +5,8 @@ two instants, closed on both ends. *Timeless* is the interval of static knowledg
 written so that it is the neutral element of the hull (min of starts, max of ends).
 
 Instants of a stream lie between EARLIEST and LATEST, which are the years 1 to 9999 in UTC:
-what a date has four digits for. Whatever states another one is rejected where it is read.
+what a date has four digits for. Whatever states another one is rejected where it is read; so is
+a year of other digits that only its zone would bring into the range (10000-01-01T00:00:00+14:00).
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def parse_instant(text: str) -> int:
             hint="write it as 2026-01-31T12:00:00.000Z; the time zone is required",
         )
     year, month, day, hour, minute, second, fraction, zone = match.groups()
-    if len(year) != 4:
+    if len(year) != 4 or year == "0000":
         raise _outside(text)
     midnight = hour == "24" and minute == "00" and second == "00" and not (fraction or "").strip(".0")
     try:
@@ -97,7 +98,7 @@ def checked_instant(micros: int, shown: object) -> int:
 
 def _outside(shown: object) -> InputError:
     return InputError(
-        f"{shortened(str(shown))!r} lies outside the years 1 to 9999 in UTC",
+        f"{shortened(str(shown))!r} lies outside the years 1 to 9999 in UTC, or is written with another year",
         hint="instants reach from 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999Z",
     )
 

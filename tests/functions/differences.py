@@ -2,7 +2,7 @@
 
 A rule looks at a function, its arguments and both values, and says whether it explains them. It is as
 narrow as it can be: where it can, it changes what it is about in the arguments and asks both again.
-docs/decisions/0005-functions.md has the rules in words.
+docs/decisions/0007-functions.md has the rules in words.
 """
 
 from __future__ import annotations

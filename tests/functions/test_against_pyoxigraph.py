@@ -38,7 +38,7 @@ from penstock.functions.errors import ExpressionError
 from penstock.functions.values import effective_boolean
 
 EXPECTED = Path(__file__).with_name("expected_differences.txt")
-DECISIONS = Path(__file__).parents[2] / "docs" / "decisions" / "0005-functions.md"
+DECISIONS = Path(__file__).parents[2] / "docs" / "decisions" / "0007-functions.md"
 
 CALLS = [
     *((f"{name}(a)", (name, "?a"), 1) for name in UNARY),

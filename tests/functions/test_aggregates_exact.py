@@ -127,7 +127,7 @@ def test_a_member_that_is_an_error_or_no_number_agrees_with_pyoxigraph():
 
 
 def _time(term: Term) -> bool:
-    """Sums of durations are an extension of ours (0005, arithmetic of times)."""
+    """Sums of durations are an extension of ours (decision 0007, arithmetic of times)."""
     return term in DURATIONS
 
 

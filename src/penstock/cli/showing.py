@@ -189,7 +189,7 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: f
     for reason, times in statistics.refused.items():
         show_warning(f"{reason}: no value, {count(times, 'time')}")
     if statistics.refused:
-        show_note("  hint: a filter takes that as false; docs/decisions/0005-functions.md has the limits")
+        show_note("  hint: a filter takes that as false; docs/decisions/0007-functions.md has the limits")
     nothing = not statistics.elements and not any(each.number for each in unused)
     if nothing and not statistics.interrupted:
         show_warning("there was nothing in the streams")

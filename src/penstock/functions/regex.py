@@ -25,7 +25,7 @@ _SPECIAL = frozenset("\\|.?*+(){}[]^$")
 
 
 class Limits(NamedTuple):
-    """What a pattern and its use may cost; see docs/decisions/0005-functions.md."""
+    """What a pattern and its use may cost; see docs/decisions/0007-functions.md."""
 
     pattern: int = 10_000  # characters of a pattern
     repeats: int = 1_000  # the largest number in {n,m}; nested ones multiply
