@@ -60,6 +60,20 @@ class LargeCase:
             f" rise {self.rise}, bound {self.bound} s, {self.tuning}"
         )
 
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        return self.subject, self.predicate, self.value, self.start, self.end
+
+    @property
+    def is_tiny(self) -> bool:
+        return self.tuning != Tuning()
+
+    @property
+    def nothing_late(self) -> bool:
+        """Whether no element is late, however the batches fall."""
+        ends = np.maximum.accumulate(self.end)
+        return bool((self.end >= ends - self.lateness).all())
+
     def queries(self) -> list[str]:
         return self.question.queries(self.rise, self.bound)
 
@@ -138,9 +152,9 @@ def found(case: LargeCase) -> pa.Table:
     """The engine's answers: numbers for terms, and the interval."""
     queries = [parse(text) for text in case.queries()]
     program = pipeline.program(queries, [StreamName(None)], shards=case.shards, now=0, tuning=case.tuning)
-    columns = case.question.columns.split()
-    tables = [_numbers(table, columns) for table in _answers(case, program)]
-    return pa.concat_tables(tables) if tables else _numbers(None, columns)
+    columns = case.question.columns
+    tables = [numbers_of(table, columns) for table in _answers(case, program)]
+    return pa.concat_tables(tables) if tables else numbers_of(None, columns)
 
 
 def _answers(case: LargeCase, program: Program):
@@ -181,13 +195,13 @@ def _terms(case: LargeCase) -> tuple[TermChunk, np.ndarray, np.ndarray, np.ndarr
     return table.chunk(), *(np.array(ids, np.int64) for ids in (subjects, predicates, values))
 
 
-def _numbers(table: pa.Table | None, columns: list[str]) -> pa.Table:
+def numbers_of(table: pa.Table | None, columns: str) -> pa.Table:
     """Answers with the numbers that their terms stand for."""
-    names = [*columns, "st", "en"]
+    names = [*columns.split(), "st", "en"]
     if table is None:
         return pa.table({name: pa.array([], pa.int64()) for name in names})
     numbers = []
-    for name in columns:
+    for name in columns.split():
         encoded = table[name].combine_chunks()
         texts = encoded.dictionary.to_pylist()
         values = [int(text.strip('"<>').removeprefix(EX).partition('"')[0]) for text in texts]
@@ -196,9 +210,14 @@ def _numbers(table: pa.Table | None, columns: list[str]) -> pa.Table:
 
 
 def differences(case: LargeCase) -> tuple[int, list[str]]:
-    """How many answers there are, and some that are missing or should not be there."""
+    """Asks the engine: how many answers there are, and some that are missing or should not be there."""
+    return compared(case, found(case))
+
+
+def compared(case: LargeCase, answers: pa.Table) -> tuple[int, list[str]]:
+    """How many answers there should be, and some that are missing or should not be there."""
     database = expected(case)
-    database.register("found", found(case))
+    database.register("found", answers)
     count = database.execute("SELECT count(*) FROM expected").fetchone()[0]
     lines = []
     for what, one, other in (("missing", "expected", "found"), ("surplus", "found", "expected")):
