@@ -14,7 +14,7 @@ from penstock import pipeline
 from penstock.api import Batch, Engine
 from penstock.timeline import format_instant
 
-CASES = [(0, 8, 60_000), (8, 2, 250_000), (9, 1, 120_000)]
+CASES = [(0, 8, 400_000), (8, 2, 250_000), (9, 1, 120_000)]
 """A rise, absence and an aggregate: seed, partitions, bytes of a batch."""
 
 
@@ -59,6 +59,6 @@ def test_spark_answers_as_sql_does(seed, partitions, batch_bytes, tiny, tmp_path
     monkeypatch.setattr(pipeline, "program", partial(pipeline.program, tuning=case.tuning))
     write(case, tmp_path / "stream.nq")
     answers, batches = on_spark(case, tmp_path / "stream.nq", batch_bytes)
-    assert batches > 5
+    assert batches > 4
     count, wrong = compared(case, answers)
     assert count and not wrong, "\n".join([str(case), *wrong])
