@@ -7,7 +7,7 @@ PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; d
 	&& { echo $$each; break; }; done)
 SHARED ?= ../shared
 BENCH ?= sequence
-PYTEST ?= -q
+PYTEST ?= -q -n auto --maxprocesses 4
 
 bin := .venv/bin
 ready := .venv/.ready
