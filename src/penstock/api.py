@@ -91,7 +91,8 @@ class Engine:
 
     `master` is the Spark to run on (default: all cores of this machine), `lateness` how long
     to wait for elements out of order (text such as "30s", a timedelta, microseconds), `checkpoint` a
-    directory that remembers how far a run is, `strict` stops at the first broken line. `idle`,
+    directory that remembers how far a run is, `strict` stops at the first broken line. Without `feed`,
+    what CONSTRUCT queries derive is only given, not read by queries. `idle`,
     `ahead` and `tick` say what time does on live streams, as in `penstock run` (docs/streams.md).
     """
 
@@ -105,6 +106,7 @@ class Engine:
         tick: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         strict: bool = False,
+        feed: bool = True,
         batch_bytes: int | None = None,
         shards: int | None = None,
     ) -> None:
@@ -121,6 +123,7 @@ class Engine:
         self.checkpoint = place_or_none(checkpoint, "checkpoint")
         self.shards = positive_or_none(shards, "shards")
         self.options = RunOptions(strict=strict, batch_bytes=positive_or_none(batch_bytes, "batch_bytes"))
+        self.feed = feed
         self.streams: list[StreamSpec] = []
         self.graphs: list[StaticGraph] = []
         self.queries: list[ParsedQuery] = []
@@ -275,7 +278,9 @@ class Engine:
         now = stored_start(self.checkpoint) if self.checkpoint is not None else None
         if now is None:
             now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
-        program = pipeline.program(self.queries, self.streams, self.graphs, shards=shards, now=now)
+        program = pipeline.program(
+            self.queries, self.streams, self.graphs, shards=shards, now=now, feed=self.feed
+        )
         if self.checkpoint is not None:
             check_checkpoint(self.checkpoint, program, tuple(self.streams), self.timing)
         return program
@@ -379,7 +384,9 @@ class Engine:
 
     def check(self) -> list:
         """The findings about the registered queries, without running them."""
-        return [finding for _, finding in pipeline.check(self.queries, self.streams, self.graphs)]
+        return [
+            finding for _, finding in pipeline.check(self.queries, self.streams, self.graphs, feed=self.feed)
+        ]
 
     def untold(self) -> list[tuple[ParsedQuery | None, Finding]]:
         """The findings that nobody was told yet, with the query that each is about; now they are."""
@@ -395,7 +402,7 @@ class Engine:
 
     def explain(self, query: int | str = 0, stage: str = "plan") -> str:
         """What a stage (algebra, plan or spark) makes of a query."""
-        return pipeline.explain(self.queries[self._number(query)], stage)
+        return pipeline.explain(self.queries[self._number(query)], stage, feed=self.feed)
 
     def __repr__(self) -> str:
         return (

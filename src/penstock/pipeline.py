@@ -60,7 +60,11 @@ def catalog_of(streams: Iterable[Source], graphs: Iterable[StaticGraph | Source]
 
 
 def check(
-    queries: Sequence[ParsedQuery], streams: Sequence[Source] = (), graphs: Sequence[Source] = ()
+    queries: Sequence[ParsedQuery],
+    streams: Sequence[Source] = (),
+    graphs: Sequence[Source] = (),
+    *,
+    feed: bool = True,
 ) -> Iterable[tuple[ParsedQuery | None, Finding]]:
     """Plans the queries without running them; what looks wrong, with the query that it is about.
 
@@ -68,7 +72,7 @@ def check(
     """
     assumed = assumed_catalog(query.query for query in queries)
     catalog = catalog_of(streams, graphs) if streams else assumed
-    make_plan(queries, catalog, names_of(queries))
+    make_plan(queries, catalog, names_of(queries), feeds=feed)
     yield from findings(queries, catalog, registered=bool(streams))
 
 
@@ -84,21 +88,25 @@ def findings(
             yield None, finding
 
 
-def explain(query: ParsedQuery, stage: str = "plan") -> str:
+def explain(query: ParsedQuery, stage: str = "plan", *, feed: bool = True) -> str:
     """What a stage (algebra, plan or spark) makes of a query."""
     if stage not in STAGES:
         raise UsageError(f"there is no stage {stage!r} to explain", hint=f"there are {', '.join(STAGES)}")
     if stage == "algebra":
         return to_sexpr(query.query, prefixes=query.prefixes)
-    plan = make_plan([query], assumed_catalog([query.query]), names_of([query]))
+    plan = make_plan([query], assumed_catalog([query.query]), names_of([query]), feeds=feed)
     return explain_plan(plan.queries[0], plan) if stage == "plan" else explain_steps(plan)
 
 
 def plan(
-    queries: Sequence[ParsedQuery], streams: Sequence[Source], graphs: Sequence[StaticGraph] = ()
+    queries: Sequence[ParsedQuery],
+    streams: Sequence[Source],
+    graphs: Sequence[StaticGraph] = (),
+    *,
+    feed: bool = True,
 ) -> Plan:
-    """The plan of queries over what is registered."""
-    return make_plan(queries, catalog_of(streams, graphs), names_of(queries))
+    """The plan of queries over what is registered; `feed`: CONSTRUCT queries are rules for all of them."""
+    return make_plan(queries, catalog_of(streams, graphs), names_of(queries), feeds=feed)
 
 
 def program(
@@ -108,7 +116,9 @@ def program(
     *,
     shards: int,
     now: int,
+    feed: bool = True,
     tuning: Tuning = TUNING,
 ) -> Program:
     """Queries ready to run on a number of shards; `penstock.runtime.run` runs it on Spark."""
-    return Program(plan(queries, streams, graphs), graphs, shards=shards, now=now, tuning=tuning)
+    made = plan(queries, streams, graphs, feed=feed)
+    return Program(made, graphs, shards=shards, now=now, tuning=tuning)

@@ -100,6 +100,15 @@ def test_findings_are_shown_with_their_place(capsys):
     ]
 
 
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_a_rule_that_feeds_itself_without_end_may_run_alone(capsys, command, tmp_path):
+    rule = tmp_path / "rule.rq"
+    rule.write_text("CONSTRUCT { [] <urn:p> ?o } WHERE { ?s <urn:p> ?o }")
+    assert cli.call([command, str(rule)], 0.0) == 1
+    assert "feeds itself" in capsys.readouterr().err
+    assert cli.call([command, "--no-feed", str(rule)], 0.0) == 0
+
+
 def test_the_version(capsys):
     assert cli.call(["--version"]) == 0
     assert capsys.readouterr().out.startswith(f"penstock {penstock.__version__} (Python 3.")

@@ -1,6 +1,6 @@
 """`python -m tests.conformance [SUBJECT…] [--verbose]`: one line per suite, and what failed.
 
-The subject is the engine if it is not said otherwise; `all` runs them all.
+The subjects are the engine, with and without rules, if it is not said otherwise; `all` runs them all.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def line(subject: str, suite: str, counts: Counter) -> str:
 def main(arguments: list[str]) -> int:
     verbose = "--verbose" in arguments
     chosen = [argument for argument in arguments if not argument.startswith("-")]
-    subjects = list(SUBJECTS) if chosen == ["all"] else chosen or ["engine"]
+    subjects = list(SUBJECTS) if chosen == ["all"] else chosen or ["engine", "rules"]
     unknown = [subject for subject in subjects if subject not in SUBJECTS]
     if unknown:
         print(f"no subject {unknown[0]!r}; there are: {', '.join(SUBJECTS)}", file=sys.stderr)

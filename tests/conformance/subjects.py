@@ -7,6 +7,7 @@ static. So a plain SPARQL query must answer exactly as SPARQL does (downward com
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -89,12 +90,14 @@ def answer_of_oracle(text: str, data: Path | None, named: dict[str, Path], base:
     )
 
 
-def answer_of_engine(text: str, data: Path | None, named: dict[str, Path], base: str) -> Answer:
-    """The engine's kernels, fed with one batch that has the one element."""
+def answer_of_engine(
+    text: str, data: Path | None, named: dict[str, Path], base: str, *, feed: bool = False
+) -> Answer:
+    """The engine's kernels, fed with one batch of the one element; without `feed`, as plain SPARQL."""
     query = parse_query(text, base=base)
     name = None if query.query.dataset is None or data is None else _beside(base, data)
     catalog = Catalog((StreamName(name),), tuple(map(GraphName, named)))
-    plan = make_plan([query], catalog, ["test"])
+    plan = make_plan([query], catalog, ["test"], feeds=feed)
     graphs = [graph_of(read_triples(path, base), iri) for iri, path in named.items()]
     program = Program(plan, graphs, now=INSTANT)
     shard = program.open(0)
@@ -180,4 +183,6 @@ SUBJECTS: dict[str, Answering] = {
     "reference": answer_of_pyoxigraph,
     "oracle": answer_of_oracle,
     "engine": answer_of_engine,
+    "rules": partial(answer_of_engine, feed=True),
 }
+"""`rules`: as without `--no-feed`, so that CONSTRUCT queries read what they derive."""

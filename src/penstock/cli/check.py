@@ -6,6 +6,7 @@ import typer
 
 from penstock.cli.options import (
     Debug,
+    Feed,
     Graphs,
     Queries,
     Quiet,
@@ -21,6 +22,7 @@ def check(
     queries: Queries,
     stream: Streams = [],  # noqa: B006
     graph: Graphs = [],  # noqa: B006
+    feed: Feed = True,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -49,7 +51,7 @@ def check(
     if parsed and not errors:
         streams = [read_named(text, "--stream") for text in stream]
         graphs = [read_named(text, "--graph") for text in graph]
-        for query, finding in pipeline.check(parsed, streams, graphs):
+        for query, finding in pipeline.check(parsed, streams, graphs, feed=feed):
             warnings += 1
             text, origin = (query.text, query.origin) if query is not None else (None, None)
             show_finding(finding, text, origin)

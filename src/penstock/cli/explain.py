@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Debug, existing_queries
+from penstock.cli.options import Debug, Feed, existing_queries
 
 
 class Stage(StrEnum):
@@ -29,6 +29,7 @@ def explain(
             " each operator must remember. spark: the steps of the run.",
         ),
     ] = Stage.plan,
+    feed: Feed = True,
     debug: Debug = False,
 ) -> None:
     """Shows what a query becomes, stage by stage.
@@ -42,4 +43,4 @@ def explain(
     from penstock import pipeline
 
     (parsed,) = pipeline.parse(existing_queries([query]))
-    typer.echo(pipeline.explain(parsed, stage.value))
+    typer.echo(pipeline.explain(parsed, stage.value, feed=feed))

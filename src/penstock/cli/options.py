@@ -79,6 +79,14 @@ MapFile = Annotated[
         " RDF: a small CSVW document. `penstock map TABLE` suggests one.",
     ),
 ]
+Feed = Annotated[
+    bool,
+    typer.Option(
+        "--feed/--no-feed",
+        help="Whether queries read what CONSTRUCT queries derive, as rules of EP-SPARQL, or it is"
+        " only written, as in plain SPARQL.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 

@@ -15,6 +15,7 @@ from penstock.cli.options import (
     INTERRUPTED,
     Ahead,
     Debug,
+    Feed,
     Graphs,
     Idle,
     MapFile,
@@ -129,6 +130,7 @@ def run(
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at the first line that cannot be read.")
     ] = False,
+    feed: Feed = True,
     stream_format: Annotated[
         str | None,
         typer.Option(
@@ -224,6 +226,7 @@ def run(
         tick=tick,
         checkpoint=checkpoint,
         strict=strict,
+        feed=feed,
     )
     inputs: list[str | Path] = [*queries]
     for text in stream:

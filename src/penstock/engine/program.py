@@ -60,7 +60,7 @@ class Program:
         digest = hashlib.blake2b(digest_size=16)
         for query in self.plan.queries:
             digest.update(f"{query.name}\0{query.parsed.text}\0".encode())
-        digest.update(repr((self.plan.catalog.streams, self.shards, __version__)).encode())
+        digest.update(repr((self.plan.catalog.streams, self.shards, self.plan.feeds, __version__)).encode())
         for graph in self.graphs:
             digest.update(f"{graph.iri}\0".encode() + graph.triples.tobytes())
         return digest.hexdigest()

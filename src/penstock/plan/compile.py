@@ -31,6 +31,7 @@ def compile_query(
     catalog: Catalog,
     *,
     key: str | None = None,
+    feeds: bool = True,
     instants: frozenset[int] = frozenset(),
 ) -> Step:
     """The plan of a whole query; its last step gives the answers."""
@@ -44,7 +45,7 @@ def compile_query(
     if isinstance(query, a.Describe):
         return compiler.description(query, scope)
     step = compiler.pattern(query.pattern, scope)
-    return steps.Constructed(step, query.template, chance.rule_name(query))
+    return steps.Constructed(step, query.template, chance.rule_name(query), feeds)
 
 
 class Compiler(PathCompiler):

@@ -42,6 +42,7 @@ class Plan:
     catalog: Catalog
     queries: tuple[PlannedQuery, ...]
     programs: tuple[Program, ...]
+    feeds: bool = True  # what CONSTRUCT derives enters the streams
 
     def __getstate__(self) -> dict:
         # What is below another thing comes before it, so that pickle, which recurs, finds it written.
@@ -71,22 +72,31 @@ def _bottom_up(queries: Sequence[PlannedQuery]) -> Iterator[Step | Node]:
             waiting += [(getattr(thing, field.name), False) for field in fields(thing)]
 
 
-def make_plan(parsed: Sequence[ParsedQuery], catalog: Catalog, names: Sequence[str]) -> Plan:
-    """Plans the queries together; what CONSTRUCT queries derive enters the streams."""
+def make_plan(
+    parsed: Sequence[ParsedQuery],
+    catalog: Catalog,
+    names: Sequence[str],
+    *,
+    feeds: bool = True,
+) -> Plan:
+    """Plans the queries together. `feeds=False`: CONSTRUCT results do not enter the streams."""
     queries = [each.query for each in parsed]
     for each in parsed:
         for name in catalog.unknown(each.query.dataset):
             error = unknown_source(name.value, catalog.names())
             error.span = each.query.dataset.facts.get(name)
             raise error.located(each.text, each.origin)
-    catalog = with_rules(catalog, queries)
-    try:
-        groups = programs(queries, catalog, names)
-    except QueryError as error:  # with several queries it says which
-        raise (error.located(parsed[0].text, parsed[0].origin) if len(parsed) == 1 else error) from None
+    if feeds:
+        catalog = with_rules(catalog, queries)
+        try:
+            groups = programs(queries, catalog, names)
+        except QueryError as error:  # with several queries it says which
+            raise (error.located(parsed[0].text, parsed[0].origin) if len(parsed) == 1 else error) from None
+    else:
+        groups = tuple(Program((i,), (0,)) for i in range(len(queries)))
     datasets = [catalog.active(query.dataset) for query in queries]
     instants = instant_streams(queries, datasets)
-    timeless = timeless_templates(queries, datasets)
+    timeless = timeless_templates(queries, datasets) if feeds else ()
     keys: dict[int, Key | NoKey] = {}
     for group in groups:
         members = group.queries
@@ -111,11 +121,12 @@ def make_plan(parsed: Sequence[ParsedQuery], catalog: Catalog, names: Sequence[s
             each.query,
             catalog,
             key=key.variable.name if isinstance(key, Key) else None,
+            feeds=feeds,
             instants=instants[i],
         )
         kind = KINDS[type(each.query)]
         planned.append(PlannedQuery(name, kind, step.vars, step, key, each))
-    return Plan(catalog, tuple(planned), groups)
+    return Plan(catalog, tuple(planned), groups, feeds)
 
 
 _NEEDS_INSTANTS = NoKey("static solutions count at every instant of the streams")
