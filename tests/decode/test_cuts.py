@@ -30,9 +30,8 @@ def lines_of(seed: int, count: int) -> list[str]:
         second, n = dice.randrange(60), dice.randrange(5)
         time = f"2026-01-01T00:00:{second:02d}Z"
         stated = dice.random() < 0.4
-        # An element whose time is stated stands in one place: what interrupts it depends on cuts.
-        own = len(lines)
-        name = dice.choice([f"<x:e{own}>", f"_:e{own}"]) if stated else f"<http://e/g{n}#t={time}>"
+        # Few names, so that elements are interrupted, go on and come again.
+        name = dice.choice([f"<x:e{n % 2}>", f"_:e{n % 2}"]) if stated else f"<http://e/g{n}#t={time}>"
         block = []
         for _ in range(dice.randrange(4)):
             subject = dice.choice(["<http://e/s1>", "<http://e/ü>", "_:b1", "_:b.x", "<http://e/s\\u0041>"])
@@ -47,7 +46,14 @@ def lines_of(seed: int, count: int) -> list[str]:
             at = f'{name} <{PROV}generatedAtTime> "{time}"^^<{XSD}dateTime> .\n'
             block.insert(dice.randrange(len(block) + 1), at)
         if dice.random() < 0.2:
+            about = f'<{PROV}generatedAtTime> "{time}"^^<{XSD}dateTime> .\n'
             broken = ["garbage\n", '<x:s> <x:p> "open\n', "<x:s> <x:p> <x:o> .\n", "# remark\n", "\n"]
+            # What reads as a statement about another element and is none; the same name written otherwise;
+            # two statements on a line; a time that is stated twice.
+            broken += ["<x:s> <x:p> <no iri> <x:e0> .\n", '<x:s> <x:p> "a"@1 <x:e1> .\n']
+            broken += ["<x:s> <x:p> <x:o> <http://e/g1#t=soon> .\n", "<x:s> <x:p> <x:o> <x:\\u00650> .\n"]
+            broken += ["<x:s> <x:p> <x:o> <x:e0> .\r<x:s> <x:p> <x:o> <x:e1> .\n"]
+            broken += [f"<http://e/g{n}#t={time}> {about}", f"<x:e0> {about}", f"<x:e1> {about}"]
             block.insert(dice.randrange(len(block) + 1), dice.choice(broken))
         lines += block
     return lines

@@ -12,6 +12,7 @@ from penstock.columns.ids import HASHED, hash_text, id_of, term_text
 from penstock.decode.canonical import SaltedLabels
 from penstock.decode.nquads import (
     AT,
+    BREAK,
     COMPACT,
     ENDED,
     LOOSE,
@@ -201,7 +202,7 @@ def test_distinct_texts_of_a_piece_are_collected_once():
 def test_rows_beyond_the_first_estimate_are_scanned_too():
     data = b"x\n" * 5000 + b"<a:s> <a:p> <a:o> <a:g#t=2026-01-01T00:00:00Z> .\n"
     rows = scan(data, keep=KEEP_ALL, stated=STATED_IDS)
-    assert rows.kind.tolist() == [ODD] * 5000 + [COMPACT]
+    assert rows.kind.tolist() == [ODD] * 5000 + [BREAK, COMPACT]
     assert rows.lines == 5001
 
 

@@ -49,7 +49,7 @@ INSTANT = '"2026-01-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
 
 
 def element(name: str) -> str:
-    return f"<{name}> {AT} {INSTANT} .\n<s> <p> <o> <{name}> .\n"
+    return f"<{name}> {AT} {INSTANT} .\n<x:s> <x:p> <x:o> <{name}> .\n"
 
 
 def test_an_element_that_may_go_on_waits_for_what_follows_it(tmp_path):
@@ -60,8 +60,8 @@ def test_an_element_that_may_go_on_waits_for_what_follows_it(tmp_path):
     log.discover(follow=True)
     assert taken(log) == [("a.nq", 0, len(first))]
     with open(file, "a") as out:
-        out.write("<s> <p> <more> <x:2> .\n")
-        out.write("<s> <p> <o> <x:3#t=2026-01-01T00:00:00Z> .\n")
+        out.write("<x:s> <x:p> <x:more> <x:2> .\n")
+        out.write("<x:s> <x:p> <x:o> <x:3#t=2026-01-01T00:00:00Z> .\n")
     log.discover(follow=True)
     assert taken(log)[1:] == [("a.nq", len(first), os.stat(file).st_size)]
 

@@ -1,8 +1,9 @@
 """Elements whose time is stated: a block of lines about one graph gets its interval.
 
 A block is a run of quads with one graph name and of time statements about that name, in any
-order; lines that tell their time in the graph's name, and triples of the default graph that
-state no time, do not interrupt it.
+order. Any line of another element ends it, also one that tells its time in the graph's name;
+triples of the default graph that state no time, and lines that are rejected, do not interrupt it.
+Who reads a file in parts (`splitting.align`) can see where a block ends only because of that.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.decode.nquads import AT, ENDED, LOOSE, STARTED, STATED
+from penstock.decode.nquads import AT, BREAK, ENDED, LOOSE, STARTED, STATED
 from penstock.errors import shortened
 from penstock.jit import njit
 from penstock.timeline import NEVER
@@ -36,6 +37,9 @@ def _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare):
     i = 0
     n = len(kind)
     while i < n:
+        if kind[i] == BREAK:
+            i += 1
+            continue
         if kind[i] == LOOSE:
             faults[i] = NO_GRAPH
             i += 1
@@ -44,7 +48,7 @@ def _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare):
         first = i
         at = started = ended = _NO_VALUE
         two = False
-        while i < n and (kind[i] == LOOSE or graph[i] == name):
+        while i < n and kind[i] != BREAK and (kind[i] == LOOSE or graph[i] == name):
             clash = False
             if kind[i] == AT:
                 at, clash = _put(at, start[i])

@@ -13,7 +13,7 @@ from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.nquads import ODD, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject
-from penstock.decode.runs import first_name, last_name, runs_with_odd
+from penstock.decode.runs import first_name, graph_name, last_name, runs_with_odd
 from penstock.decode.settle import Written, settle
 from penstock.decode.splitting import is_compact
 from penstock.decode.times import TimePredicates
@@ -140,14 +140,16 @@ class LineDecoder:
         )
         lines_written = zip(written.origins, written.lines, strict=True)
         odd_lines = dict.fromkeys(rows.offset[odd].tolist()) | dict(lines_written)
-        if rows.elements and more.elements:  # lines of one element may be in both
+        if rows.elements or more.elements:  # each sees only some of the lines that elements end with
             more = replace(more, elements=runs_with_odd(memoryview(data), limit, odd_lines))
-        settled = settle(rows, more, written, open_ended=not final, named=self.named)
+        pairs = zip(written.origins, written.lines, strict=True)
+        breaks = [origin for origin, line in pairs if is_compact(graph_name(line))]
+        settled = settle(rows, more, written, breaks=breaks, open_ended=not final, named=self.named)
         lines = rows.lines
         if settled.open_offset is not None:
             lines -= count_newlines(buffer[settled.open_offset : limit])
             limit = settled.open_offset
-            if settled.has_compact:  # where those rows stand is not known: scan again
+            if settled.mixed:  # rows of what is left for later are among these: scan again
                 found, _, _ = self.decode(memoryview(data)[:limit], first_line=first_line)
                 return found, limit, lines
         faults = bad + settled.faults(lambda offset: line_at(data, offset))

@@ -53,8 +53,9 @@ from penstock.timeline import NEVER
 # Kinds of rows. COMPACT: the graph's name tells the time. STATED: a quad whose element's time
 # is stated elsewhere; UNASKED the same with a predicate that nobody asked for. AT, STARTED,
 # ENDED: a time statement (start = the instant, graph = the subject). LOOSE: another triple
-# in the default graph. ODD: a line for the full parser (start = where the line ends).
-COMPACT, STATED, UNASKED, AT, STARTED, ENDED, LOOSE, ODD = 0, 1, 2, 3, 4, 5, 6, 7
+# in the default graph. ODD: a line for the full parser (start = where the line ends). BREAK: here
+# begins a line of a compact element, after others.
+COMPACT, STATED, UNASKED, AT, STARTED, ENDED, LOOSE, ODD, BREAK = range(9)
 
 _SPACE, _DOT, _OPEN, _CLOSE, _QUOTE, _CARET, _AT_SIGN = 0x20, 0x2E, 0x3C, 0x3E, 0x22, 0x5E, 0x40
 _SCRATCH = LONGEST_LABEL + 64
@@ -156,12 +157,13 @@ def _literal(buffer, at, limit, trusted):
 @njit(cache=True)
 def _scan(
     array, at, limit, trusted, named, salt_array, table, count, keep, stated, integers, kinds,
-    instants, elements, graph_at, graph_size,
+    instants, elements, graph_at, graph_size, in_block,
 ):  # fmt: skip
     """Scans lines from `at` on until the limit or until the rows are full.
 
     `integers` has the rows subject, predicate, object, start, end, and, for others than COMPACT
-    rows or if `named`, graph and offset; then the names of graphs are among the terms.
+    rows or if `named`, graph and offset; then the names of graphs are among the terms. `in_block`
+    says that the row before is none of a compact element: the next of these ends a block.
     Returns (place, rows, instants, elements, lines, table, entries, place of a collision or -1,
     place and size of the last graph name).
     """
@@ -183,7 +185,7 @@ def _scan(
     lines = 0
     if salt_size > _SCRATCH - LONGEST_LABEL:
         raise ValueError("the salt of blank nodes is too long")
-    while at < limit and rows < room and n_instants < room:
+    while at < limit and rows + 1 < room and n_instants < room:
         line = at
         lines += 1
         if byte_at(buffer, at) == _NEWLINE:
@@ -291,6 +293,12 @@ def _scan(
                             folder_at = g_at
                             folder_size = folder_end(buffer, g_at, sharp) - g_at
                     kind = COMPACT
+                    if in_block and not trusted:
+                        in_block = False
+                        integers[:, rows] = 0
+                        integers[6, rows] = line
+                        kinds[rows] = BREAK
+                        rows += 1
                     if named:
                         graph = hash_at(buffer, g_at, g_end, limit)
                     if not same_graph:
@@ -345,6 +353,7 @@ def _scan(
             integers[3, rows] = start
             integers[4, rows] = finish
             kinds[rows] = kind
+            in_block = kind != COMPACT
             if named or kind != COMPACT:  # pages that nobody writes to cost nothing
                 integers[5, rows] = graph
                 integers[6, rows] = line
@@ -358,6 +367,7 @@ def _scan(
             integers[6, rows] = line
             kinds[rows] = ODD
             rows += 1
+            in_block = True
         at = done
     scratch_array[0] = 0  # alive until here
     return at, rows, n_instants, elements, lines, table, count, collision, graph_at, graph_size
@@ -437,14 +447,17 @@ def scan(
     table, count = interning.new_table(max(LEAST_TERMS, expected_terms)), 0
     parts, all_instants = [], []
     at = elements = lines = graph_at = graph_size = 0
+    in_block = False
     while at < limit:
-        room = (limit - at) // LEAST_LINE + LEAST_ROWS
+        room = (limit - at) // LEAST_LINE + LEAST_ROWS + 1
         integers, kinds = np.empty((7, room), np.int64), np.empty(room, np.int8)
         instants = np.empty(room, np.int64)
         at, rows, n_instants, elements, more, table, count, collision, graph_at, graph_size = _scan(
             buffer, at, limit, trusted, named, salts, table, count, keep, stated, integers, kinds,
-            instants, elements, graph_at, graph_size,
+            instants, elements, graph_at, graph_size, in_block,
         )  # fmt: skip
+        if rows:
+            in_block = bool(kinds[rows - 1] != COMPACT and kinds[rows - 1] != BREAK)
         lines += more
         if collision >= 0:
             line = buffer[collision:].tobytes().split(b"\n", 1)[0]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from penstock.columns.terms import TermChunk
 from penstock.decode.blocks import fault_reason, settle_blocks
-from penstock.decode.nquads import COMPACT, ODD, STATED, UNASKED, Rows
+from penstock.decode.nquads import BREAK, COMPACT, LOOSE, ODD, STATED, UNASKED, Rows
 from penstock.decode.occurrences import Occurrences, Reject, merge_terms
 
 
@@ -46,7 +46,7 @@ class Settled:
     instants: np.ndarray
     elements: int
     terms: TermChunk
-    has_compact: bool
+    mixed: bool  # rows from behind open_offset may be among these
     open_offset: int | None  # where the last block begins, if it may go on in the next piece
     _bad: list[tuple[int, int, int, int]]  # fault, kind, origin, index of the written line or -1
     _written: Written
@@ -87,12 +87,14 @@ def settle(
     more: Rows | None = None,
     written: Written | None = None,
     *,
+    breaks: Sequence[int] = (),
     open_ended: bool = False,
     group: bool = False,
     named: bool = False,
 ) -> Settled:
     """One set of columns from the rows of a piece and `more` rows of written lines.
 
+    `breaks` are the origins of written lines that end a block.
     `open_ended` leaves out the last block with stated times, since it may go on. `group`
     brings the rows with one origin and graph together first, for formats in which an element
     may be written in several places of a document; an origin is a document then. `named` rows
@@ -103,14 +105,14 @@ def settle(
         columns = (*rows.columns, rows.graph) if named else rows.columns
         nothing = tuple(np.empty(0, np.int64) for _ in columns)
         instants = sorted_unique(rows.instants)
-        has_compact = len(instants) > 0
+        mixed = len(instants) > 0
         return Settled(
             columns,
             nothing,
             instants,
             rows.elements,
             rows.terms,
-            has_compact,
+            mixed,
             None,
             [],
             written,
@@ -120,7 +122,7 @@ def settle(
     compact = _joined(
         [[c[r.kind == COMPACT] for c in (*r.columns, *([r.graph] if named else []))] for r in scans]
     )
-    others = [(r.kind != COMPACT) & (r.kind != ODD) for r in scans]
+    others = [(r.kind != COMPACT) & (r.kind != ODD) & ((r.kind != BREAK) | (not group)) for r in scans]
     fields = [
         [*(c[at] for c in r.columns), r.graph[at], r.offset[at], r.kind[at]]
         for r, at in zip(scans, others, strict=True)
@@ -129,6 +131,10 @@ def settle(
     if more is not None:
         index.append(written.index_of(fields[1][6]))
         fields[1][6] = np.array(written.origins, np.int64)[index[1]]
+    if len(breaks):
+        nothing = np.zeros(len(breaks), np.int64)
+        fields.append([*[nothing] * 6, np.array(breaks, np.int64), np.full(len(breaks), BREAK, np.int8)])
+        index.append(nothing - 1)
     subject, predicate, object_, start, end, graph, origin, kind = _joined(fields)
     place = np.concatenate(index)
     order = np.lexsort((graph, origin)) if group else np.argsort(origin, kind="stable")
@@ -140,7 +146,8 @@ def settle(
         changed = (graph[1:] != graph[:-1]) | (origin[1:] != origin[:-1])
         graph = np.concatenate([[0], np.cumsum(changed)])[: len(graph)]
     blocks = settle_blocks(kind, graph, stated[3], stated[4], open_ended)
-    open_offset = int(origin[blocks.open]) if blocks.open >= 0 else None
+    open_ = _with_its_line(blocks.open, kind, graph, origin)
+    open_offset = int(origin[open_]) if open_ >= 0 else None
     bad = np.flatnonzero(blocks.faults)
     kept = blocks.keep
     if named:
@@ -154,11 +161,21 @@ def settle(
         sorted_unique(np.concatenate([*(r.instants for r in scans), blocks.instants])),
         sum(r.elements for r in scans) + blocks.elements,
         merge_terms(r.terms for r in scans),
-        any(len(r.instants) for r in scans),
+        any(len(r.instants) for r in scans) or open_ != blocks.open,
         open_offset,
         [(int(blocks.faults[i]), int(kind[i]), int(origin[i]), int(place[i])) for i in bad],
         written,
     )
+
+
+def _with_its_line(row: int, kind: np.ndarray, graph: np.ndarray, origin: np.ndarray) -> int:
+    """The first row of a block, or of the ones before it that end on the line on which it begins."""
+    while row > 0 and origin[row - 1] == origin[row]:
+        row -= 1
+        name = graph[row]
+        while row > 0 and kind[row - 1] != BREAK and (kind[row - 1] == LOOSE or graph[row - 1] == name):
+            row -= 1
+    return row
 
 
 def _joined(parts: list[list[np.ndarray]]) -> tuple[np.ndarray, ...]:

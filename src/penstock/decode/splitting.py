@@ -5,11 +5,12 @@ from __future__ import annotations
 import mmap
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from pyoxigraph import RdfFormat, parse
 
+from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.formats import Compression, Format, format_of
 from penstock.decode.jsonld import is_json
 from penstock.decode.limits import LIMITS, Limits
@@ -22,34 +23,66 @@ STATEMENT = re.compile(
     rb"\s*+(<[^>]*+>|_:[^\s.<]{1,512})?+\s*+\."
 )
 _COMPACT = b"#t="
+_ABOUT = b"about "  # a time statement, and no quad
 _FAR = 1 << 16
 """How far to look for the beginning of a compact element; a longer one is cut between lines."""
 
 
-@dataclass(frozen=True)
-class _Context:
-    """What is a time statement, and which lines are too long to be read."""
+class Names:
+    """Which elements lines belong to, as the decoder sees it: lines that it rejects belong to none."""
 
-    statements: frozenset[bytes]
-    longest: int
+    def __init__(
+        self, times: TimePredicates | None = None, limits: Limits = LIMITS, *, only_quads: bool = False
+    ) -> None:
+        self._times = times or TimePredicates()
+        predicates = () if only_quads else (self._times.at, self._times.started, self._times.ended)
+        self._statements = frozenset(str(p).encode() for p in predicates)
+        self._longest = limits.line + 1  # with its line break
+        self._label = SaltedLabels("")
+        self._known: tuple[bytes | None, bytes | None] = (None, None)  # as last written, and its name
 
+    def of(self, data: bytes | mmap.mmap, begin: int, end: int) -> list[bytes]:
+        """The names of the elements that a line belongs to: one, or none if it is neutral.
 
-def _about(data: bytes | mmap.mmap, begin: int, end: int, context: _Context) -> bytes | None:
-    """The name of the element that a line belongs to, or None if it is neutral."""
-    if end - begin > context.longest:
-        return None  # which is left out later
-    match = STATEMENT.match(data[begin:end])
-    if match is None:
-        return None
-    subject, predicate, graph = match.groups()
-    if graph is None:
-        return subject if predicate in context.statements else None
-    return graph
+        (A carriage return inside of a line ends a statement, too.) Statements about a name are no
+        quads of it: they have another name here if it tells its time itself.
+        """
+        if end - begin > self._longest:
+            return []  # which is left out later
+        line = data[begin:end]
+        several = b"\r" in line[:-2]
+        written = None if several else self._written(line)
+        if written is not None and written == self._known[0]:
+            return [self._known[1]]
+        if not line.strip() or line.lstrip()[:1] == b"#":
+            return []
+        try:
+            quads = list(parse(line, RdfFormat.N_QUADS))
+            lines = [canonical_line(quad, self._label, self._times) for quad in quads]
+            names = [name for name in map(self._written, lines) if name is not None]
+        except (SyntaxError, Unusable):
+            return []
+        except MemoryError:  # too long for this parser, but not for the scanner
+            return [] if written is None else [written]
+        if written is not None and names:
+            self._known = written, names[0]
+        return names
+
+    def _written(self, line: bytes) -> bytes | None:
+        match = STATEMENT.match(line)
+        if match is None:
+            return None
+        subject, predicate, graph = match.groups()
+        if graph is not None:
+            return graph
+        if predicate not in self._statements:
+            return None
+        return _ABOUT + subject if is_compact(subject) else subject
 
 
 def is_compact(name: bytes | None) -> bool:
     """Whether a graph name tells its time itself."""
-    return name is not None and _COMPACT in name
+    return name is not None and _COMPACT in name and not name.startswith(_ABOUT)
 
 
 def align(
@@ -78,32 +111,25 @@ def align(
         return end
     if format is not Format.NQUADS:
         return at
-    times = times or TimePredicates()
-    statements = frozenset(str(p).encode() for p in (times.at, times.started, times.ended))
-    context = _Context(statements, limits.line + 1)  # with its line break
-    last, after = None, at
+    names = Names(times, limits)
+    last: list[bytes] = []
+    after = at
     # Neutral lines belong to what stands before them.
-    while last is None and after > begin and at - after <= limits.document:
+    while not last and after > begin and at - after <= limits.document:
         before = data.rfind(b"\n", begin, after - 1) + 1 or begin
-        last, after = _about(data, before, after, context), before
-    element = None if is_compact(last) else last
+        last, after = names.of(data, before, after), before
     line = at
     while at < end:
         after = data.find(b"\n", at, end) + 1 or end
         if at - line > limits.document:
             return at
-        name = _about(data, at, after, context)
-        if is_compact(name):
-            if is_compact(last):  # inside a block of stated times a compact line stands alone
-                if name != last:
-                    return at
-                if element is None and at - line > _FAR:
-                    return line
-        elif name is not None:
-            if element is not None and name != element:
+        here = names.of(data, at, after)
+        if here:
+            if last and here[0] != last[-1]:
                 return at
-            element = name
-        last = name if name is not None else last
+            if is_compact(here[0]) and at - line > _FAR:
+                return line
+            last = here
         at = after
     return end
 
@@ -181,12 +207,12 @@ def name_before(path: str | os.PathLike, offset: int, limits: Limits = LIMITS) -
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
         least = offset - limits.document
+        names = Names(limits=limits, only_quads=True)
         while offset > max(0, least):
             before = data.rfind(b"\n", 0, offset - 1) + 1
-            if offset - before <= limits.line + 1:
-                match = STATEMENT.match(data[before:offset])
-                if match is not None and match[3] is not None:
-                    return match[3]
+            here = names.of(data, before, offset)
+            if here:
+                return here[-1]
             offset = before
     return None
 

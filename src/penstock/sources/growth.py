@@ -94,10 +94,11 @@ def end_of_last_element(path: str, start: int, end: int) -> int:
     with open(path, "rb") as file:
         file.seek(begin)
         tail = file.read(end - begin)
-    if b"#t=" in tail[tail.rfind(b"\n", 0, -1) + 1 :]:
-        return end
-    from penstock.decode.splitting import align  # brings in the compiled code of decoding
+    from penstock.decode.splitting import Names, align, is_compact  # brings in compiled code of decoding
 
+    names = Names().of(tail, tail.rfind(b"\n", 0, -1) + 1, len(tail))
+    if names and is_compact(names[-1]):
+        return end
     last = at = 0 if begin == start else align(tail, 1)
     while at < len(tail):
         last, at = at, align(tail, at + 1)
