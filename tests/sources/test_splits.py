@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
 import time
 
+import pyarrow as pa
 import pytest
+from tests.decode.facts import facts
 
+from penstock.decode.decoder import decode_file
+from penstock.decode.mapping.document import read_map
+from penstock.decode.occurrences import concat
 from penstock.errors import InputError
 from penstock.sources import splits as module
 from penstock.sources.reading import read_split
@@ -138,6 +144,78 @@ def test_standard_input_is_followed_until_it_ends(tmp_path, small_pieces):
     batches = list(all_batches(plan))
     assert b"".join(content(tasks) for _, tasks in batches) == b"one\ntwo\nthree"
     assert batches[-1][0]["ended"]
+
+
+SECONDS = range(8)
+MAP = json.dumps(
+    {
+        "@context": "http://www.w3.org/ns/csvw",
+        "tableSchema": {
+            "aboutUrl": "x:{id}",
+            "columns": [{"name": "v", "propertyUrl": "x:p", "datatype": "integer"}],
+        },
+        "penstock:time": {"instant": "at"},
+    }
+)
+AT = "2026-01-01T00:00:0{0}Z"
+FORMATS = {  # format, whether by the map, the beginning, and what stands for each second
+    "N-Quads": ("nquads", False, "", f"<x:{{0}}> <x:p> {{1}} <x:g#t={AT}> .\n"),
+    "TriG": ("trig", False, "@prefix : <x:> .\n", f"<x:g#t={AT}> {{{{ <x:{{0}}> :p {{0}} }}}}\n"),
+    "JSON-LD": (
+        "jsonld",
+        False,
+        "",
+        f'{{{{"@id":"x:g#t={AT}","@graph":[{{{{"@id":"x:{{0}}","x:p":{{0}}}}}}]}}}}\n',
+    ),
+    "CSV": ("csv", False, "s,p,o,start\n", f"x:{{0}},x:p,{{2}},{AT}\n"),
+    "CSV by a map": ("csv", True, "id,v,at\n", f"{{0}},{{0}},{AT}\n"),
+    "JSON by a map": ("jsonl", True, "", f'{{{{"id":{{0}},"v":{{0}},"at":"{AT}"}}}}\n'),
+}
+
+
+def packed(data: bytes, how: str) -> bytes:
+    if how == "gzip":
+        middle = data.index(b"\n", len(data) // 2) + 1
+        return gzip.compress(data[:middle]) + gzip.compress(data[middle:])  # two members
+    return pa.compress(data, codec="zstd", asbytes=True) if how == "zstd" else data
+
+
+@pytest.mark.parametrize("packing", ["plain", "gzip", "zstd"])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_standard_input_may_have_any_format_and_be_compressed(tmp_path, small_pieces, kind, packing):
+    form, mapped, head, each = FORMATS[kind]
+    integer = "{}^^<http://www.w3.org/2001/XMLSchema#integer>"
+    rows = [each.format(n, integer.format(f'"{n}"'), '"' + integer.format(f'""{n}""') + '"') for n in SECONDS]
+    data = packed((head + "".join(rows)).encode(), packing)
+    spec = StreamSpec(None, ("-",), format=form, map=MAP if mapped else None)
+    reading, writing = os.pipe()
+    spool = Spool(spec, tmp_path / "log" / "stdin-0", reading, part=100)
+    spool.start()
+    for at in range(0, len(data), 3):  # so that the first piece is shorter than what tells the packing
+        os.write(writing, data[at : at + 3])
+    os.close(writing)
+    spool.join()
+    plan = SplitPlanner([spec], tmp_path / "log", follow=False, batch_bytes=99, parallelism=2)
+    parts = [
+        part
+        for _, tasks in all_batches(plan)
+        for task in tasks
+        for split in task.splits
+        for part in decode_file(
+            split.place(),
+            format=spec.format,
+            map=read_map(json.loads(MAP)) if mapped else None,
+            begin=split.start,
+            end=split.end,
+            within=(split.segment_start, split.segment_end),
+        )
+    ]
+    found = concat(parts)
+    assert not found.rejects
+    assert facts(found) == [
+        f"<x:{n}> <x:p> {integer.format(chr(34) + str(n) + chr(34))} @ 2026-01-01T00:00:0{n}.000Z"
+        for n in SECONDS
+    ]
 
 
 def stated(n: int) -> bytes:

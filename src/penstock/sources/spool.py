@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.decode.formats import SUFFIXES, Format, format_named
@@ -17,12 +18,17 @@ from penstock.sources.streams import OF_LINES, StreamSpec
 
 _CHUNK = 1 << 20
 _TAIL = 1 << 16
+_MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}  # no text begins so
+_LONGEST_MAGIC = max(map(len, _MAGIC.values()))
 PART = 64 << 20
 """Bytes after which a new file is begun, so that what has been read can be deleted."""
 
 
 class Spool(threading.Thread):
-    """Copies a file descriptor into the spool directory until it ends."""
+    """Copies a file descriptor into the spool directory until it ends.
+
+    What is compressed is known by its first bytes, and is kept as it is.
+    """
 
     def __init__(self, spec: StreamSpec, directory: Path, descriptor: int = 0, part: int = PART) -> None:
         super().__init__(name="penstock-spool", daemon=True)
@@ -32,6 +38,7 @@ class Spool(threading.Thread):
         self.descriptor = descriptor
         self.part = part
         self.problem: OSError | None = None
+        self._first = b""
         directory.mkdir(parents=True, exist_ok=True)
         (directory / ENDED).unlink(missing_ok=True)
         names = (path.name.split(".")[0] for path in directory.glob("input-*"))
@@ -39,13 +46,31 @@ class Spool(threading.Thread):
 
     def run(self) -> None:
         try:
-            if self.form in OF_LINES:
+            self._first = self._read_first()
+            if compressed := next((s for s, magic in _MAGIC.items() if self._first.startswith(magic)), ""):
+                self.suffix += compressed
+                self._copy_whole()
+            elif self.form in OF_LINES:
                 self._copy_lines()
             else:
                 self._copy_whole()
             (self.directory / ENDED).touch()
         except OSError as problem:
             self.problem = problem
+
+    def _read_first(self) -> bytes:
+        first = b""
+        while len(first) < _LONGEST_MAGIC and (data := os.read(self.descriptor, _CHUNK)):
+            first += data
+            if not any(magic.startswith(first[: len(magic)]) for magic in _MAGIC.values()):
+                break
+        return first
+
+    def _chunks(self) -> Iterator[bytes]:
+        data, self._first = self._first, b""
+        while data or (data := os.read(self.descriptor, _CHUNK)):
+            yield data
+            data = b""
 
     def _next_file(self) -> Path:
         self._number += 1
@@ -54,7 +79,7 @@ class Spool(threading.Thread):
     def _copy_lines(self) -> None:
         out, size, before = _opened(self._next_file()), 0, b""
         try:
-            while data := os.read(self.descriptor, _CHUNK):
+            for data in self._chunks():
                 cut = self._cut(before, data) if size >= self.part else None
                 _write_all(out, data[:cut])
                 if cut is not None:
@@ -77,7 +102,7 @@ class Spool(threading.Thread):
     def _copy_whole(self) -> None:
         aside = self.directory / ".incoming"
         with open(aside, "wb") as out:
-            while data := os.read(self.descriptor, _CHUNK):
+            for data in self._chunks():
                 out.write(data)
         os.replace(aside, self._next_file())
 
