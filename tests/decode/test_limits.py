@@ -15,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decode.facts import facts, reasons
 
+from penstock.decode import portions as portions_
 from penstock.decode.compression import CompressedReader
 from penstock.decode.decoder import Decoder, decode_file
 from penstock.decode.documents import EXPANSION
 from penstock.decode.formats import Compression
 from penstock.decode.limits import DEEPEST, Limits, parse_size, told
+from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import concat
 from penstock.decode.portions import portions
 from penstock.decode.splitting import STATEMENT
@@ -158,6 +160,63 @@ def test_rows_that_share_a_long_text_are_written_out_some_at_a_time(most):
     assert [row for part in parts for row in part.to_pylist()] == batch.to_pylist()
     sizes = [sum(len(text or "") for text in part.column("o").to_pylist()) for part in parts]
     assert all(size <= most or len(part) == 1 for size, part in zip(sizes, parts, strict=True))
+
+
+MAP = {
+    "@context": "http://www.w3.org/ns/csvw",
+    "tableSchema": {"aboutUrl": "x:{id}", "columns": [{"name": "v", "propertyUrl": "x:p"}]},
+    "penstock:time": {"instant": "at"},
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonld"])
+def test_cells_over_the_limit_are_rejected_in_mapped_tables(form):
+    rows = {
+        "id": ["a", "b", "c" * 121, "d"],
+        "v": ["w" * 121, "w" * 120, "x", "y"],
+        "at": ["2026-01-01T00:00:00Z"] * 4,
+    }
+    table, file = pa.table(rows), io.BytesIO()
+    if form == "jsonld":
+        file.write("".join(json.dumps(row) + "\n" for row in table.to_pylist()).encode())
+    else:
+        {"csv": pa.csv.write_csv, "parquet": pq.write_table}[form](table, file)
+    found, _ = Decoder(form, source="s", limits=SMALL, map=read_map(MAP)).decode(file.getvalue())
+    assert [fact.split(" ")[0] for fact in facts(found)] == ["<x:b>", "<x:d>"]
+    assert sum("120 bytes" in reason for _, reason in reasons(found)) == 2
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("piece", [64, 1 << 20])
+def test_rows_that_repeat_long_texts_without_end_are_rejected(tmp_path, monkeypatch, piece, mapped):
+    monkeypatch.setattr(portions_, "LONG", 50)
+    long, count = "l" * 100, 200
+    texts = pa.array([f'"{long}"', '"short"'])
+    codes = [0 if i % 2 else 1 for i in range(count)]
+    rows = {
+        "s": [f"x:s{i}" for i in range(count)],
+        "p": ["x:p"] * count,
+        "o": pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), texts),
+        "start": ["2026-01-01T00:00:00Z"] * count,
+    }
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table(rows), path, compression="none")
+    stored = pq.read_metadata(path).row_group(0).total_byte_size
+    limits = Limits(line=120, document=1000)
+    map_ = {
+        "@context": "http://www.w3.org/ns/csvw",
+        "tableSchema": {"aboutUrl": "{+s}", "columns": [{"name": "o", "propertyUrl": "x:p"}]},
+        "penstock:time": {"instant": "start"},
+    }
+    options = {"map": read_map(map_)} if mapped else {}
+    found = concat(decode_file(path, limits=limits, source="s", piece_bytes=piece, **options))
+    used = (stored + 1000) // 102
+    assert 0 < used < count // 2
+    assert sum(long in fact for fact in facts(found)) == used
+    assert sum("short" in fact for fact in facts(found)) == count // 2
+    assert [line for line, _ in reasons(found)] == list(range(2 * used + 2, count + 1, 2))
+    whole = concat(decode_file(path, limits=Limits(line=120, document=10**6), piece_bytes=piece, **options))
+    assert len(whole) == count and not whole.rejects
 
 
 @pytest.mark.parametrize("kind", ["arrays", "objects", "lists", "graphs"])

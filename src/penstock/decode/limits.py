@@ -42,6 +42,12 @@ class Limits:
     def line_reason(self, what: str = "the line") -> str:
         return f"{what} has more than {told(self.line)}; --max-line (max_line=) allows more"
 
+    def repeated_reason(self, long: int) -> str:
+        return (
+            f"texts over {told(long)} come to {told(self.document)} more than the file stores of them;"
+            " --max-document (max_document=) allows more"
+        )
+
     def document_reason(self) -> str:
         return f"the document has more than {told(self.document)}; --max-document (max_document=) allows more"
 

@@ -18,6 +18,8 @@ from penstock.decode.mapping.cells import is_text
 PORTION = 32 << 20
 """Bytes of text that are written out at a time, unless a single row has more."""
 _ROWS = 1 << 17
+LONG = 64 << 10
+"""Bytes of a text from which on it matters how often a dictionary repeats it."""
 
 
 def rows_at_a_time(parquet: pq.ParquetFile) -> int:
@@ -27,13 +29,22 @@ def rows_at_a_time(parquet: pq.ParquetFile) -> int:
     return int(min(_ROWS, max(1, PORTION / max(1, widest))))
 
 
+def room_for_long_texts(parquet: pq.ParquetFile, more: int) -> int:
+    """How many bytes the long texts of a file may have: as many as are stored, and some more by repeating."""
+    return more + sum(parquet.metadata.row_group(i).total_byte_size for i in range(parquet.num_row_groups))
+
+
+def long_texts(batch: pa.RecordBatch) -> np.ndarray:
+    """How many bytes of long texts each row has."""
+    sizes = np.zeros(len(batch), np.int64)
+    for lengths in _lengths(batch):
+        sizes += np.where(lengths > LONG, lengths, 0)
+    return sizes
+
+
 def portions(batch: pa.RecordBatch, most: int = PORTION) -> Iterator[pa.RecordBatch]:
     """The rows of a batch in their order, without dictionaries, some at a time."""
-    sizes = np.zeros(len(batch), np.int64)
-    for column in batch.columns:
-        if _of_texts(column.type):
-            lengths = pc.binary_length(column.dictionary.cast(pa.large_binary())).take(column.indices)
-            sizes += pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
+    sizes = sum(_lengths(batch), np.zeros(len(batch), np.int64))
     reached = np.concatenate([[0], np.cumsum(sizes)])
     begin = 0
     while begin < len(batch):
@@ -41,6 +52,14 @@ def portions(batch: pa.RecordBatch, most: int = PORTION) -> Iterator[pa.RecordBa
         end = min(max(end, begin + 1), len(batch))
         yield _written_out(batch.slice(begin, end - begin))
         begin = end
+
+
+def _lengths(batch: pa.RecordBatch) -> Iterator[np.ndarray]:
+    """The lengths of the texts of each column that is a dictionary."""
+    for column in batch.columns:
+        if _of_texts(column.type):
+            lengths = pc.binary_length(column.dictionary.cast(pa.large_binary())).take(column.indices)
+            yield pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
 
 
 def _written_out(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -35,7 +35,7 @@ from penstock.decode.mapping.rows import MappedRows, Table
 from penstock.decode.mapping.templates import buffers_of
 from penstock.decode.nquads import ODD, STATED, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, concat, empty, merge_terms
-from penstock.decode.portions import portions, rows_at_a_time
+from penstock.decode.portions import LONG, long_texts, portions, room_for_long_texts, rows_at_a_time
 from penstock.decode.settle import Written, sorted_unique
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
@@ -308,12 +308,27 @@ class ParquetDecoder(TableDecoder):
             texts = [name for name in wanted if is_text(schema.field(name).type)]
             parquet = pq.ParquetFile(file, read_dictionary=texts)
             size = min(size, rows_at_a_time(parquet))
+            left = room_for_long_texts(parquet, self.rows.limits.document)
             for some in parquet.iter_batches(size, columns=wanted, use_threads=False):
+                long = long_texts(some)
+                reached = np.cumsum(long)
+                over = (long > 0) & (reached > left)
+                left -= int(reached[-1]) if len(reached) else 0
+                numbers = np.arange(row, row + len(some))
+                if over.any():
+                    yield self._repeated(numbers[over])
+                    some, numbers = some.filter(pa.array(~over)), numbers[~over]
                 for batch in portions(some):
-                    yield self.rows.batch(batch, np.arange(row, row + len(batch)))
-                    row += len(batch)
+                    here, numbers = numbers[: len(batch)], numbers[len(batch) :]
+                    yield self.rows.batch(batch, here)
+                row += len(long)
         except (pa.ArrowException, OSError) as problem:
             yield self.lost(row, problem)
+
+    def _repeated(self, rows: np.ndarray) -> Occurrences:
+        """The rejects for rows whose long texts a dictionary repeats too often."""
+        reason = self.rows.limits.repeated_reason(LONG)
+        return self.rejected([Reject(self.rows.source, row, reason, "") for row in rows.tolist()])
 
 
 def check_table(path: str, form: Format, map_: TableMap | None) -> None:
