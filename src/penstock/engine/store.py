@@ -90,7 +90,8 @@ class Rows:
     def keep(self, mask: np.ndarray) -> None:
         """Moves the rows of a mask to new memory and forgets the others."""
         kept = np.flatnonzero(mask)
-        capacity = max(self.tuning.room, 2 * len(kept))
+        # As many rows will come as go, mostly; but what a burst needed is given back.
+        capacity = max(self.tuning.room, min(len(self.start), 4 * self.count))
         self.ids = _moved(self.ids, kept, capacity)
         self.start = _moved(self.start, kept, capacity)
         self.end = _moved(self.end, kept, capacity)
@@ -156,19 +157,26 @@ class Index:
         self.timed = timed
         self.metric = metric
         self.number = -1 if number is None else number  # the column that prefilters compare
-        self._reset()
-
-    def _reset(self) -> None:
-        self.generation = self.rows.generation
+        self.generation = rows.generation
         self.linked = self.filled = 0
         self.slots = np.full(64, -1, np.int64)
         self.nodes = _empty_nodes(0, kernels.KEYS + len(self.columns))
+
+    def _begin_anew(self) -> None:
+        """Forgets all nodes, and gives back the memory if there is far too much of it."""
+        self.generation = self.rows.generation
+        self.linked = self.filled = 0
+        if len(self.nodes) > 4 * len(self.rows.start):
+            self.nodes = _empty_nodes(0, self.nodes.shape[1])
+            self.slots = np.full(64, -1, np.int64)
+        else:
+            self.slots.fill(-1)
 
     def extend(self) -> None:
         """Makes nodes of the rows that are new, and room for them; links none of them."""
         rows, n = self.rows, self.rows.count
         if self.generation != rows.generation:
-            self._reset()
+            self._begin_anew()
         capacity = len(rows.start)
         if len(self.nodes) < capacity:
             grown = _empty_nodes(capacity, self.nodes.shape[1])
