@@ -16,6 +16,7 @@ import json
 import os
 import queue
 import re
+import secrets
 import tempfile
 import threading
 import warnings
@@ -48,7 +49,7 @@ from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
 from penstock.languages import parse
 from penstock.results import Answers, Solution, concat, no_answers
-from penstock.runtime.checkpoint import check_checkpoint, stored_shards, stored_start
+from penstock.runtime.checkpoint import check_checkpoint, stored_key, stored_shards, stored_start
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.late import late_records
 from penstock.runtime.rows import LATE, REJECTS
@@ -124,6 +125,7 @@ class Engine:
         self.shards = positive_or_none(shards, "shards")
         self.options = RunOptions(strict=strict, batch_bytes=positive_or_none(batch_bytes, "batch_bytes"))
         self.feed = feed
+        self._key = secrets.randbits(62)
         self.streams: list[StreamSpec] = []
         self.graphs: list[StaticGraph] = []
         self.queries: list[ParsedQuery] = []
@@ -226,9 +228,10 @@ class Engine:
         iri = iri_or_none(iri, "the iri of a graph")
         base = iri_or_none(base, "base")
         if isinstance(source, (str, os.PathLike)):
-            self.graphs += read_graphs(os.fspath(source), iri, base)
+            self.graphs += read_graphs(os.fspath(source), iri, base, key=self.key)
         else:
-            self.graphs.append(graph_of(map(triple_of, _listed(source, _A_GRAPH)), iri))
+            triples = map(triple_of, _listed(source, _A_GRAPH))
+            self.graphs.append(graph_of(triples, iri, key=self.key))
         return self
 
     def add_query(self, query: str | os.PathLike[str], *, name: str | None = None) -> Engine:
@@ -262,6 +265,12 @@ class Engine:
             f"there is no query {query!r}", hint=f"there are: {', '.join(self.names) or 'none yet'}"
         )
 
+    @property
+    def key(self) -> int:
+        """What the ids of terms are made with: drawn at random, and then kept in the checkpoint."""
+        kept = stored_key(self.checkpoint) if self.checkpoint is not None else None
+        return self._key if kept is None else kept
+
     # --- running ---
 
     def ready(self, *, follow: bool = False) -> Program:
@@ -279,7 +288,13 @@ class Engine:
         if now is None:
             now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
         program = pipeline.program(
-            self.queries, self.streams, self.graphs, shards=shards, now=now, feed=self.feed
+            self.queries,
+            self.streams,
+            self.graphs,
+            shards=shards,
+            now=now,
+            feed=self.feed,
+            key=self.key,
         )
         if self.checkpoint is not None:
             check_checkpoint(self.checkpoint, program, tuple(self.streams), self.timing)

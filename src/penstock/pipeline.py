@@ -118,7 +118,8 @@ def program(
     now: int,
     feed: bool = True,
     tuning: Tuning = TUNING,
+    key: int = 0,
 ) -> Program:
     """Queries ready to run on a number of shards; `penstock.runtime.run` runs it on Spark."""
     made = plan(queries, streams, graphs, feed=feed)
-    return Program(made, graphs, shards=shards, now=now, tuning=tuning)
+    return Program(made, graphs, shards=shards, now=now, tuning=tuning, key=key)

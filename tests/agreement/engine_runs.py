@@ -27,17 +27,24 @@ from penstock.plan.catalog import StreamName
 from penstock.timeline import NEVER
 
 
+def key_of(case: Case) -> int:
+    """The key of the case's term ids; a place in the engine that forgets it finds other ids."""
+    return Random(f"key {case.seed}").getrandbits(62)
+
+
 def program_of(case: Case, shards: int, tuning: Tuning = TUNING) -> Program:
     """The case's queries over its catalog, ready to run."""
     streams = [StreamName(data.name and data.name.value) for data in case.streams]
-    graphs = [graph_of(data.triples, data.name and data.name.value) for data in case.graphs]
+    graphs = [graph_of(data.triples, data.name and data.name.value, key=key_of(case)) for data in case.graphs]
     queries = [parse(text) for text in case.queries]
-    return pipeline.program(queries, streams, graphs, shards=shards, now=case.now, tuning=tuning)
+    return pipeline.program(
+        queries, streams, graphs, shards=shards, now=case.now, tuning=tuning, key=key_of(case)
+    )
 
 
-def occurrences_of(elements: Iterable[Element]) -> Occurrences:
+def occurrences_of(elements: Iterable[Element], key: int) -> Occurrences:
     """Elements as the decoder would give them."""
-    table = TermTable()
+    table = TermTable(key=key)
     elements = list(elements)
     rows = [
         (*(table.add(term) for term in triple), element.start, element.end)
@@ -87,7 +94,7 @@ def _answers(case: Case, shards: int, restore: bool, tuning: Tuning) -> list[Cou
         for stream in {number for number, _ in batch or ()}:
             arrived = [case.streams[s].elements[e] for s, e in batch if s == stream]
             latest = max([latest, *(element.end for element in arrived)])
-            for shard, payload in program.route(stream, occurrences_of(arrived)):
+            for shard, payload in program.route(stream, occurrences_of(arrived, program.key)):
                 payloads[shard].append(payload)
         before = watermark
         if latest != NEVER:

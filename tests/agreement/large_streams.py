@@ -151,7 +151,14 @@ def expected(case: LargeCase) -> duckdb.DuckDBPyConnection:
 def found(case: LargeCase) -> pa.Table:
     """The engine's answers: numbers for terms, and the interval."""
     queries = [parse(text) for text in case.queries()]
-    program = pipeline.program(queries, [StreamName(None)], shards=case.shards, now=0, tuning=case.tuning)
+    program = pipeline.program(
+        queries,
+        [StreamName(None)],
+        shards=case.shards,
+        now=0,
+        tuning=case.tuning,
+        key=Random(f"key {case.seed}").getrandbits(62),
+    )
     columns = case.question.columns
     tables = [numbers_of(table, columns) for table in _answers(case, program)]
     return pa.concat_tables(tables) if tables else numbers_of(None, columns)
@@ -159,7 +166,7 @@ def found(case: LargeCase) -> pa.Table:
 
 def _answers(case: LargeCase, program: Program):
     random = Random(case.seed)
-    terms, subjects, predicates, values = _terms(case)
+    terms, subjects, predicates, values = _terms(case, program.key)
     live = [program.open(number) for number in range(case.shards)]
     stored: list[dict[str, bytes]] = [{} for _ in live]
     watermark = NEVER
@@ -187,8 +194,8 @@ def _answers(case: LargeCase, program: Program):
                 live[number].restore(stored[number].items())
 
 
-def _terms(case: LargeCase) -> tuple[TermChunk, np.ndarray, np.ndarray, np.ndarray]:
-    table = TermTable()
+def _terms(case: LargeCase, key: int) -> tuple[TermChunk, np.ndarray, np.ndarray, np.ndarray]:
+    table = TermTable(key=key)
     subjects = [table.add(NamedNode(f"{EX}{number}")) for number in range(case.keys)]
     predicates = [table.add(NamedNode(EX + name)) for name in PREDICATES]
     values = [table.add(Literal(str(value), datatype=XSD.integer)) for value in range(100)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import DefaultGraph, RdfFormat, parse
 
-from penstock.columns.ids import HASHED, hash_text, id_of, term_text
+from penstock.columns import ids
+from penstock.columns.ids import HASHED, term_text
 from penstock.decode.canonical import SaltedLabels
 from penstock.decode.nquads import (
     AT,
@@ -28,7 +31,9 @@ from penstock.terms import BlankNode, Literal, NamedNode
 from penstock.timeline import parse_instant
 
 TIMES = TimePredicates()
-STATED_IDS = TIMES.ids()
+KEY = 0x2718281828459045
+hash_text, id_of = partial(ids.hash_text, key=KEY), partial(ids.id_of, key=KEY)
+STATED_IDS = TIMES.ids(KEY)
 KEEP_ALL = keep_table(None)
 LABEL = SaltedLabels("s.nq")
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -83,14 +88,14 @@ def salted(term):
 
 
 def scanned(line: bytes):
-    rows = scan(line, keep=KEEP_ALL, stated=STATED_IDS)
+    rows = scan(line, keep=KEEP_ALL, stated=STATED_IDS, key=KEY)
     assert len(rows) == 1
     return rows
 
 
 def check_against_pyoxigraph(line: bytes) -> int:
     """Compares the scanner's row for a line with pyoxigraph's quad; the kind of the row."""
-    rows = scan(line, keep=KEEP_ALL, stated=STATED_IDS, salt=LABEL.suffix)
+    rows = scan(line, keep=KEEP_ALL, stated=STATED_IDS, key=KEY, salt=LABEL.suffix)
     for i in range(len(rows)):
         kind = int(rows.kind[i])
         if kind == ODD:
@@ -191,7 +196,7 @@ def test_inline_values_have_the_id_of_their_term(lexical, datatype):
 def test_distinct_texts_of_a_piece_are_collected_once():
     line = "<a:s{0}> <a:p> <a:s{1}> <a:g#t=2026-01-01T00:00:0{0}Z> .\n"
     data = "".join(line.format(i % 7, i % 10) for i in range(20_000)).encode()
-    rows = scan(data, keep=KEEP_ALL, stated=STATED_IDS)
+    rows = scan(data, keep=KEEP_ALL, stated=STATED_IDS, key=KEY)
     assert len(rows) == rows.lines == 20_000
     texts = {text.as_py() for text in rows.terms.texts()}
     assert texts == {b"<a:p>", *(b"<a:s%d>" % i for i in range(10))}
@@ -201,7 +206,7 @@ def test_distinct_texts_of_a_piece_are_collected_once():
 
 def test_rows_beyond_the_first_estimate_are_scanned_too():
     data = b"x\n" * 5000 + b"<a:s> <a:p> <a:o> <a:g#t=2026-01-01T00:00:00Z> .\n"
-    rows = scan(data, keep=KEEP_ALL, stated=STATED_IDS)
+    rows = scan(data, keep=KEEP_ALL, stated=STATED_IDS, key=KEY)
     assert rows.kind.tolist() == [ODD] * 5000 + [BREAK, COMPACT]
     assert rows.lines == 5001
 
@@ -211,7 +216,7 @@ def test_unasked_predicates_leave_their_instants_but_no_rows():
         b"<a:s%d> <a:p%d> <a:o> <a:g#t=2026-01-01T00:00:0%dZ> .\n" % (i, i % 2, i) for i in range(4)
     ) + b"<a:s> <a:p1> <a:o> <a:h> .\n"  # fmt: skip
     asked = np.array([hash_text(b"<a:p0>"), HASHED + 1])
-    rows = scan(data, keep=keep_table(asked), stated=STATED_IDS)
+    rows = scan(data, keep=keep_table(asked), stated=STATED_IDS, key=KEY)
     assert rows.kind.tolist() == [COMPACT, COMPACT, UNASKED]
     assert rows.elements == 4 and len(rows.instants) == 4
     texts = {text.as_py() for text in rows.terms.texts()}
@@ -220,5 +225,5 @@ def test_unasked_predicates_leave_their_instants_but_no_rows():
 
 def test_no_predicates_asked_for_is_not_all_of_them():
     data = b"<a:s> <a:p> <a:o> <a:g#t=2026-01-01T00:00:00Z> .\n"
-    rows = scan(data, keep=keep_table(np.array([], np.int64)), stated=STATED_IDS)
+    rows = scan(data, keep=keep_table(np.array([], np.int64)), stated=STATED_IDS, key=KEY)
     assert len(rows) == 0 and len(rows.instants) == 1

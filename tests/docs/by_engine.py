@@ -51,7 +51,7 @@ def run(
     for element in [*sorted(elements, key=lambda each: each.end), None]:
         payloads: list[list[bytes]] = [[] for _ in live]
         if element is not None:
-            for shard, payload in program.route(0, occurrences_of([element])):
+            for shard, payload in program.route(0, occurrences_of([element], program.key)):
                 payloads[shard].append(payload)
         for number, shard in enumerate(live):
             for query, table in shard.answers(payloads[number], watermark, element is None):

@@ -50,7 +50,7 @@ def run(program, batches, *, restored=False):
         payloads = [[] for _ in live]
         for stream, elements in (batch or {}).items():
             latest = max([latest, *(each.end for each in elements)])
-            for shard, payload in program.route(stream, occurrences_of(elements)):
+            for shard, payload in program.route(stream, occurrences_of(elements, program.key)):
                 payloads[shard].append(payload)
         for number in range(program.shards):
             for query, table in live[number].answers(payloads[number], watermark, batch is None):

@@ -52,12 +52,13 @@ class ToyDecoder:
         return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-def toy_decoder(spec, keep_predicates, strict) -> ToyDecoder:
+def toy_decoder(spec, keep_predicates, strict, key) -> ToyDecoder:
     return ToyDecoder(strict)
 
 
 class ToyProgram:
     keep_predicates = None
+    key = 0
 
     def __init__(self, shards: int = 2, fingerprint: str = "toy", fail_on: int | None = None):
         self.shards = shards

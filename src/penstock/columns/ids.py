@@ -1,11 +1,12 @@
 """Terms as 64-bit ids, so that joins, filters and the exchange work on numbers.
 
     0                       unbound
-    01hh…h                  a hashed term: 62 bits of the hash of its N-Triples text
+    01hh…h                  a hashed term: 62 bits of a keyed hash of its N-Triples text
     00tt ttss sssm…m        an inline value: 4 bits tag, 58 bits payload
 
-Ids depend on the term alone: every process computes the same id, with no dictionary to
-agree on. Inline values keep the exact lexical form (`12.30` stays `12.30`), and their
+Ids depend on the term and the run's key alone: every process of a run computes the same id, with no
+dictionary to agree on. The key is drawn at random, so that nobody can write two terms into a stream
+that have one id. Inline values keep the exact lexical form (`12.30` stays `12.30`), and their
 number can be read from the bits. The text of hashed terms travels beside the ids in a
 `TermTable`, which stops the run if two different terms ever share an id.
 """
@@ -16,7 +17,7 @@ import re
 
 import numpy as np
 
-from penstock.columns.memory import address_of, byte_at, word_at
+from penstock.columns.memory import address_of, byte_at, folded_product, word_at
 from penstock.errors import InputError
 from penstock.jit import njit
 from penstock.terms import BlankNode, Literal, NamedNode, Term
@@ -57,42 +58,51 @@ _ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @njit(cache=True)
-def hash_at(base: int, begin: int, end: int, limit: int) -> int:
-    """MurmurHash64A of the bytes begin…end at an address, folded to a hashed id.
+def secret_of(key: int) -> tuple[int, int, int, int]:
+    """The secret words that a key stands for: outputs of SplitMix64."""
+    state = np.uint64(key)
+    words = (np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
+    for _ in range(4):
+        state += np.uint64(0x9E3779B97F4A7C15)
+        word = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        words = (words[1], words[2], words[3], word ^ (word >> np.uint64(31)))
+    return words
 
-    Bytes up to `limit` may be read.
+
+@njit(cache=True)
+def hash_at(base: int, begin: int, end: int, limit: int, secret: tuple[int, int, int, int]) -> int:
+    """The hashed id of the bytes begin…end at an address, by a `secret_of` the run's key.
+
+    Sixteen bytes at a time are mixed with secret words, multiplied, and folded. Without the secret
+    nobody can tell which texts have one hash. Bytes up to `limit` may be read.
     """
-    multiplier = np.uint64(0xC6A4A7935BD1E995)
-    shift = np.uint64(47)
-    state = np.uint64(0x9747B28C8F1BBCDC) ^ (np.uint64(end - begin) * multiplier)
-    at = begin
-    while at + 8 <= end:
-        word = word_at(base, at) * multiplier
-        word ^= word >> shift
-        word *= multiplier
-        state ^= word
-        state *= multiplier
-        at += 8
-    rest = end - at
-    if rest > 0:
-        if at + 8 <= limit:  # one load past the end, cut to the bytes that count
-            word = word_at(base, at) & (_ALL_BITS >> np.uint64(64 - 8 * rest))
+    state = secret[0]
+    size = end - begin
+    if size >= 16:
+        at = begin
+        while at + 16 < end:
+            state = folded_product(word_at(base, at) ^ secret[1], word_at(base, at + 8) ^ state)
+            at += 16
+        first, second = word_at(base, end - 16), word_at(base, end - 8)
+    elif size >= 8:
+        first, second = word_at(base, begin), word_at(base, end - 8)
+    else:
+        first, second = np.uint64(0), np.uint64(0)
+        if size > 0 and begin + 8 <= limit:  # one load past the end, cut to the bytes that count
+            first = word_at(base, begin) & (_ALL_BITS >> np.uint64(64 - 8 * size))
         else:
-            word = np.uint64(0)
-            for i in range(rest):
-                word |= np.uint64(byte_at(base, at + i)) << np.uint64(8 * i)
-        state ^= word
-        state *= multiplier
-    state ^= state >> shift
-    state *= multiplier
-    state ^= state >> shift
+            for i in range(size):
+                first |= np.uint64(byte_at(base, begin + i)) << np.uint64(8 * i)
+    state = folded_product(first ^ secret[1], second ^ state)
+    state = folded_product(state ^ secret[2], np.uint64(size) ^ secret[3])
     return np.int64((state & np.uint64(0x3FFFFFFFFFFFFFFF)) | np.uint64(0x4000000000000000))
 
 
 @njit(cache=True)
-def hash_bytes(buffer: np.ndarray, begin: int, end: int) -> int:
+def hash_bytes(buffer: np.ndarray, begin: int, end: int, key: int) -> int:
     """The hashed id of a slice of a uint8 array."""
-    return hash_at(address_of(buffer), begin, end, len(buffer))
+    return hash_at(address_of(buffer), begin, end, len(buffer), secret_of(key))
 
 
 def term_text(term: Term) -> bytes:
@@ -100,8 +110,8 @@ def term_text(term: Term) -> bytes:
     return str(term).encode()
 
 
-def hash_text(text: bytes) -> int:
-    return int(hash_bytes(np.frombuffer(text, np.uint8), 0, len(text)))
+def hash_text(text: bytes, key: int = 0) -> int:
+    return int(hash_bytes(np.frombuffer(text, np.uint8), 0, len(text), key))
 
 
 def inline_id(lexical: str, tag: int) -> int:
@@ -133,15 +143,15 @@ def inline_id(lexical: str, tag: int) -> int:
     return (tag << TAG_SHIFT) | (digits << FRACTION_SHIFT) | (micros + DATETIME_BIAS)
 
 
-def id_of(term: Term) -> int:
-    """The id of a term. Its text must reach a `TermTable` if the id is hashed."""
+def id_of(term: Term, key: int = 0) -> int:
+    """The id of a term in a run with this key. Its text must reach a `TermTable` if the id is hashed."""
     if isinstance(term, Literal) and not term.language:
         tag = TAG_OF_DATATYPE.get(term.datatype.value)
         if tag is not None:
             inline = inline_id(term.value, tag)
             if inline:
                 return inline
-    return hash_text(term_text(term))
+    return hash_text(term_text(term), key)
 
 
 def inline_lexical(id_: int) -> tuple[str, int]:

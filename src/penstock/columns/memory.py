@@ -13,6 +13,7 @@ from numba.extending import intrinsic
 
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
+_DOUBLE_WORD = ir.IntType(128)
 
 
 @intrinsic
@@ -86,6 +87,18 @@ def copy_bytes(typing_context, to, begin, length):
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def folded_product(typing_context, one, other):
+    """The two halves of the 128-bit product of two uint64, combined by exclusive or."""
+
+    def codegen(context, builder, signature, args):
+        product = builder.mul(*(builder.zext(factor, _DOUBLE_WORD) for factor in args))
+        upper = builder.lshr(product, ir.Constant(_DOUBLE_WORD, 64))
+        return builder.xor(builder.trunc(product, _WORD), builder.trunc(upper, _WORD))
+
+    return types.uint64(types.uint64, types.uint64), codegen
 
 
 @intrinsic

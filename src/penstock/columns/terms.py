@@ -6,7 +6,7 @@ Neither keeps a Python object per term: texts lie one after the other in a byte 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,7 @@ def _collision(id_: int, one: bytes, other: bytes) -> InputError:
     return InputError(
         f"two different terms have the same id {id_:#x}: "
         f"{one.decode(errors='replace')} and {other.decode(errors='replace')}",
-        hint="rename one of the two; ids are 62-bit hashes of the terms' texts",
+        hint="begin a run with a new checkpoint: ids are 62-bit hashes by a key that a run draws",
     )
 
 
@@ -55,9 +55,9 @@ class TermChunk:
         return self.ids.nbytes + self.offsets.nbytes + self.data.nbytes
 
     @classmethod
-    def of_texts(cls, texts: list[bytes]) -> TermChunk:
+    def of_texts(cls, texts: list[bytes], key: int = 0) -> TermChunk:
         """A chunk of the given texts (each as often as you like)."""
-        table = TermTable()
+        table = TermTable(key=key)
         for text in texts:
             table.add_text(text)
         return table.chunk()
@@ -110,10 +110,12 @@ class TermTable:
 
     A chunk costs a few nanoseconds per id that is there already, and a copy of the text for
     the others. Adding an id with another text than before is an `InputError`: two terms
-    that share a hash would silently be one.
+    that share a hash would silently be one. The ids of terms that are added are those of the
+    run with the given key; to look up what chunks have brought, none is needed.
     """
 
-    def __init__(self, chunk: TermChunk | None = None) -> None:
+    def __init__(self, chunk: TermChunk | None = None, *, key: int = 0) -> None:
+        self.key = key
         self._table = interning.new_table(LEAST_TERMS)
         self._texts = np.empty(LEAST_BYTES, np.uint8)
         self._used = 0
@@ -123,7 +125,7 @@ class TermTable:
             self.add_chunk(chunk)
 
     def __reduce__(self):
-        return TermTable, (self.chunk(),)
+        return partial(TermTable, key=self.key), (self.chunk(),)
 
     def __len__(self) -> int:
         return self._count
@@ -169,7 +171,7 @@ class TermTable:
 
     def add_text(self, text: bytes) -> int:
         """Takes over the N-Triples text of a term that has no inline id; its id."""
-        id_ = hash_text(text)
+        id_ = hash_text(text, self.key)
         place = self._place(id_)
         if place < 0:
             if len(text) > LONGEST:
@@ -185,7 +187,7 @@ class TermTable:
 
     def add(self, term: Term) -> int:
         """Takes over a term; its id."""
-        id_ = id_of(term)
+        id_ = id_of(term, self.key)
         return id_ if id_ < HASHED else self.add_text(term_text(term))
 
     def _place(self, id_: int) -> int:

@@ -48,6 +48,7 @@ class Decoder:
         base: str | None = None,
         limits: Limits = LIMITS,
         map: TableMap | None = None,
+        key: int = 0,
     ) -> None:
         self.limits = limits
         self.format = format_named(format) if isinstance(format, str) else format
@@ -56,7 +57,13 @@ class Decoder:
         self.strict = strict
         self.line = 1  # where the next piece begins
         self.head = b""  # what a part of a file needs from before it: declarations
-        options = {"strict": strict, "keep_predicates": keep_predicates, "named": named, "limits": limits}
+        options = {
+            "strict": strict,
+            "keep_predicates": keep_predicates,
+            "named": named,
+            "limits": limits,
+            "key": key,
+        }
         if map is not None:
             self._decoder = _mapped(self.format, map, source, options)
         elif self.format in _DECODERS:
@@ -195,6 +202,7 @@ def decode_file(
     limits: Limits = LIMITS,
     piece_bytes: int = PIECE,
     called: str | None = None,
+    key: int = 0,
 ) -> Iterator[Occurrences]:
     """Decodes a file piece by piece.
 
@@ -205,11 +213,11 @@ def decode_file(
     `source` names the file in rejects and in the names of blank nodes (its path if not given).
     `named` gives every triple with its element's name, whatever `keep_predicates` says.
     Relative IRIs are resolved against `base`; without it, elements that have one are rejected.
-    `map` says what the columns of a table mean.
+    `map` says what the columns of a table mean. `key` is that of the run, for the ids of terms.
     """
     name = os.fspath(path)
     format_, compression = format_of(called or name, format)
-    decoder = Decoder(format_, times, source or name, False, keep_predicates, named, base, limits, map)
+    decoder = Decoder(format_, times, source or name, False, keep_predicates, named, base, limits, map, key)
     try:
         size = os.stat(path).st_size
         file = Path(path).open("rb")

@@ -34,21 +34,28 @@ class DocumentDecoder:
         named: bool = False,
         base: str | None = None,
         limits: Limits = LIMITS,
+        key: int = 0,
     ) -> None:
         self.source = source
+        self.key = key
         self.limits = limits
         self.base = base or UNRESOLVED
         self.times = times
         self.strict = strict
         self.keep = keep_table(None if named else keep_predicates)
         self.named = named
-        self.stated = times.ids()
+        self.stated = times.ids(key)
 
     def _settle(self, written: Written) -> tuple[Settled, list[tuple[int, int, str]]]:
         """The settled rows of the written lines, and origin, line and reason of their faults."""
-        nothing = scan(b"", keep=self.keep, stated=self.stated)
+        nothing = scan(b"", keep=self.keep, stated=self.stated, key=self.key)
         more = scan(
-            b"".join(written.lines), keep=self.keep, stated=self.stated, trusted=True, named=self.named
+            b"".join(written.lines),
+            keep=self.keep,
+            stated=self.stated,
+            key=self.key,
+            trusted=True,
+            named=self.named,
         )
         settled = settle(nothing, more, written, group=True, named=self.named)
         return settled, settled.located_faults(lambda origin: b"")

@@ -98,14 +98,16 @@ class LineDecoder:
         named: bool = False,
         base: str | None = None,  # N-Quads has no relative IRIs
         limits: Limits = LIMITS,
+        key: int = 0,
     ) -> None:
         self.source = source
+        self.key = key
         self.limits = limits
         self.times = times
         self.strict = strict
         self.keep = keep_table(None if named else keep_predicates)
         self.named = named
-        self.stated = times.ids()
+        self.stated = times.ids(key)
         self.label = SaltedLabels(source)
         self.last: bytes | None = None  # the graph name before the next piece
         self._terms = 0
@@ -124,6 +126,7 @@ class LineDecoder:
             buffer[:limit],
             keep=self.keep,
             stated=self.stated,
+            key=self.key,
             salt=self.label.suffix,
             named=self.named,
             expected_terms=self._terms,
@@ -136,7 +139,12 @@ class LineDecoder:
         odd = rows.kind == ODD
         written, bad = self._parse_odd(data, rows.offset[odd], rows.start[odd])
         more = scan(
-            b"".join(written.lines), keep=self.keep, stated=self.stated, trusted=True, named=self.named
+            b"".join(written.lines),
+            keep=self.keep,
+            stated=self.stated,
+            key=self.key,
+            trusted=True,
+            named=self.named,
         )
         lines_written = zip(written.origins, written.lines, strict=True)
         odd_lines = dict.fromkeys(rows.offset[odd].tolist()) | dict(lines_written)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.columns import interning
-from penstock.columns.ids import hash_at
+from penstock.columns.ids import hash_at, secret_of
 from penstock.columns.interning import (
     OTHER,
     SAME,
@@ -90,14 +90,14 @@ def _node_end(buffer, at, limit, trusted):
 
 
 @njit(cache=True)
-def _node_id(buffer, begin, end, limit, salt, salt_size, scratch):
+def _node_id(buffer, begin, end, limit, secret, salt, salt_size, scratch):
     """The id of a node; a blank node's label gets the salt (none if the text is trusted)."""
     if salt_size == 0 or byte_at(buffer, begin) != _UNDERSCORE:
-        return hash_at(buffer, begin, end, limit)
+        return hash_at(buffer, begin, end, limit, secret)
     size = end - begin
     copy_bytes(scratch, buffer + begin, size)
     copy_bytes(scratch + size, salt, salt_size)
-    return hash_at(scratch, 0, size + salt_size, _SCRATCH)
+    return hash_at(scratch, 0, size + salt_size, _SCRATCH, secret)
 
 
 @njit(cache=True)
@@ -156,7 +156,7 @@ def _literal(buffer, at, limit, trusted):
 
 @njit(cache=True)
 def _scan(
-    array, at, limit, trusted, named, salt_array, table, count, keep, stated, integers, kinds,
+    array, at, limit, trusted, named, key, salt_array, table, count, keep, stated, integers, kinds,
     instants, elements, graph_at, graph_size, in_block,
 ):  # fmt: skip
     """Scans lines from `at` on until the limit or until the rows are full.
@@ -168,6 +168,7 @@ def _scan(
     place and size of the last graph name).
     """
     buffer = address_of(array)
+    secret = secret_of(key)
     salt, salt_size = address_of(salt_array), len(salt_array)
     scratch_array = np.zeros(_SCRATCH, np.uint8)
     scratch = address_of(scratch_array)
@@ -196,7 +197,7 @@ def _scan(
             s_end = _node_end(buffer, at, limit, trusted)
             if s_end < 0:
                 break
-            s = _node_id(buffer, at, s_end, limit, salt, salt_size, scratch)
+            s = _node_id(buffer, at, s_end, limit, secret, salt, salt_size, scratch)
             s_known = seek(slots, mask, buffer, s, buffer, at, s_end)
             if s_known != SAME and not trusted and not _plain_node(buffer, at, s_end):
                 break
@@ -205,7 +206,7 @@ def _scan(
             p_end = _node_end(buffer, p_at, limit, trusted)
             if p_end < 0 or byte_at(buffer, p_at) != _OPEN:
                 break
-            p = hash_at(buffer, p_at, p_end, limit)
+            p = hash_at(buffer, p_at, p_end, limit, secret)
             p_known = seek(slots, mask, buffer, p, buffer, p_at, p_end)
             if p_known != SAME and not trusted and not plain_iri(buffer, p_at + 1, p_end - 1):
                 break
@@ -222,7 +223,7 @@ def _scan(
                 break
             o_known = SAME
             if o == 0:
-                o = _node_id(buffer, o_at, o_end, limit, salt, salt_size, scratch)
+                o = _node_id(buffer, o_at, o_end, limit, secret, salt, salt_size, scratch)
                 o_known = seek(slots, mask, buffer, o, buffer, o_at, o_end)
                 if o_known != SAME and not trusted:
                     if quote == 0:
@@ -300,7 +301,7 @@ def _scan(
                         kinds[rows] = BREAK
                         rows += 1
                     if named:
-                        graph = hash_at(buffer, g_at, g_end, limit)
+                        graph = hash_at(buffer, g_at, g_end, limit, secret)
                     if not same_graph:
                         elements += 1
                     if finish != last_instant:
@@ -311,7 +312,7 @@ def _scan(
                     if not same_graph and not trusted:
                         if not _plain_node(buffer, g_at, g_end):
                             break
-                    graph = _node_id(buffer, g_at, g_end, limit, salt, salt_size, scratch)
+                    graph = _node_id(buffer, g_at, g_end, limit, secret, salt, salt_size, scratch)
                     kind = STATED
                 graph_at = g_at
                 graph_size = g_end - g_at
@@ -425,6 +426,7 @@ def scan(
     *,
     keep: np.ndarray,
     stated: np.ndarray,
+    key: int,
     salt: bytes = b"",
     trusted: bool = False,
     named: bool = False,
@@ -432,9 +434,9 @@ def scan(
 ) -> Rows:
     """Scans whole lines of N-Quads (the last one may lack its line break).
 
-    `keep` is a `keep_table`; `stated` has the ids of the three time predicates. The labels of
-    blank nodes are lengthened by the salt. Trusted text needs no salt, since we have written
-    it ourselves: one space between terms, canonical terms, plain times. `named` (with
+    `keep` is a `keep_table`; `stated` has the ids of the three time predicates, as all ids by the
+    run's key. The labels of blank nodes are lengthened by the salt. Trusted text needs no salt, since we
+    have written it ourselves: one space between terms, canonical terms, plain times. `named` (with
     everything kept) also gives the graph of compact rows, and the texts of all graph names.
     `expected_terms` sizes the table of distinct terms, which otherwise grows as needed.
     """
@@ -453,7 +455,7 @@ def scan(
         integers, kinds = np.empty((7, room), np.int64), np.empty(room, np.int8)
         instants = np.empty(room, np.int64)
         at, rows, n_instants, elements, more, table, count, collision, graph_at, graph_size = _scan(
-            buffer, at, limit, trusted, named, salts, table, count, keep, stated, integers, kinds,
+            buffer, at, limit, trusted, named, key, salts, table, count, keep, stated, integers, kinds,
             instants, elements, graph_at, graph_size, in_block,
         )  # fmt: skip
         if rows:
@@ -463,7 +465,7 @@ def scan(
             line = buffer[collision:].tobytes().split(b"\n", 1)[0]
             raise InputError(
                 f"a term in {line.decode(errors='replace').rstrip()} has the id of another term",
-                hint="rename it; ids are 62-bit hashes of the terms' texts",
+                hint="begin a run with a new checkpoint: ids are 62-bit hashes by a key that a run draws",
             )
         parts.append((integers[:, :rows], kinds[:rows]))
         all_instants.append(instants[:n_instants])

@@ -78,14 +78,16 @@ class TripleRows:
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
         limits: Limits = LIMITS,
+        key: int = 0,
     ) -> None:
         self.source = source
+        self.key = key
         self.limits = limits
         self.times = times
         self.strict = strict
         self.keep = keep_table(None if named else keep_predicates)
         self.named = named
-        self.stated = times.ids()
+        self.stated = times.ids(key)
         self.label = SaltedLabels(source)
 
     def wanted(self, names: Sequence[str]) -> list[str]:
@@ -131,13 +133,14 @@ class TripleRows:
             data[offsets[0] : offsets[-1]],
             keep=self.keep,
             stated=self.stated,
+            key=self.key,
             salt=self.label.suffix,
         )
         begins = offsets[:-1] - offsets[0]
         row_of = np.searchsorted(begins, rows.offset, side="right") - 1
         odd = rows.kind == ODD
         written = self._parse_odd(terms, row_of[odd], faults)
-        more = scan(b"".join(written.lines), keep=self.keep, stated=self.stated, trusted=True)
+        more = scan(b"".join(written.lines), keep=self.keep, stated=self.stated, key=self.key, trusted=True)
         more_row = np.array(written.origins, np.int64)[written.index_of(more.offset)]
         kept, more_kept = rows.kind == STATED, more.kind == STATED
         index = np.concatenate([row_of[kept], more_row[more_kept]])
@@ -232,13 +235,12 @@ class TripleRows:
         begins |= codes < 0  # without a name, a row is an element of its own
         return int((begins & valid).sum())
 
-    @staticmethod
-    def _names(graph: pa.Array | None, index: np.ndarray) -> tuple[np.ndarray, TermChunk]:
+    def _names(self, graph: pa.Array | None, index: np.ndarray) -> tuple[np.ndarray, TermChunk]:
         """The graph's name in each of the rows `index` (0: none), and the texts of the names."""
         if graph is None:
             return np.zeros(len(index), np.int64), TermChunk()
         written = _terms(graph).take(pa.array(index)).dictionary_encode()
-        table = TermTable()
+        table = TermTable(key=self.key)
         ids = [table.add_text(text.encode()) for text in written.dictionary.to_pylist()]
         codes = written.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return np.array([*ids, 0], np.int64)[codes], table.chunk()

@@ -22,8 +22,9 @@ class TimePredicates:
     started: NamedNode = PROV.startedAtTime
     ended: NamedNode = PROV.endedAtTime
 
-    def ids(self) -> np.ndarray:
-        return np.array([id_of(self.at), id_of(self.started), id_of(self.ended)], np.int64)
+    def ids(self, key: int) -> np.ndarray:
+        """The ids of the three in a run with this key."""
+        return np.array([id_of(each, key) for each in (self.at, self.started, self.ended)], np.int64)
 
     def __contains__(self, predicate: NamedNode) -> bool:
         return predicate in (self.at, self.started, self.ended)

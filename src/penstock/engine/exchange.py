@@ -13,13 +13,13 @@ from penstock.plan.steps import Scan
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def match(scan: Scan, triples: tuple[np.ndarray, ...], start: np.ndarray, end: np.ndarray) -> Frame:
-    """The rows of a scan among triples (three columns of ids) with these intervals."""
+def match(scan: Scan, triples: tuple[np.ndarray, ...], start: np.ndarray, end: np.ndarray, key: int) -> Frame:
+    """The rows of a scan among triples (three columns of ids of the run's key) with these intervals."""
     chosen: np.ndarray | None = None
     columns: dict[str, np.ndarray] = {}
     for term, column in zip((scan.subject, scan.predicate, scan.object), triples, strict=True):
         if not isinstance(term, str):
-            same = column == id_of(term)
+            same = column == id_of(term, key)
         elif term in columns:
             same = column == columns[term]
         else:

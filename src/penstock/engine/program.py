@@ -44,15 +44,17 @@ class Program:
         shards: int = 1,
         now: int = 0,
         tuning: Tuning = TUNING,
+        key: int = 0,
     ) -> None:
         self.plan = plan
-        self.graphs = list(graphs)
+        self.key = key  # of the ids of terms
+        self.graphs = [graph.keyed(key) for graph in graphs]
         self.shards = shards
         self.now = now
         self.tuning = tuning
 
     def __getstate__(self) -> dict:
-        return {name: getattr(self, name) for name in ("plan", "graphs", "shards", "now", "tuning")}
+        return {name: getattr(self, name) for name in ("plan", "key", "graphs", "shards", "now", "tuning")}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -85,7 +87,7 @@ class Program:
     def _narrow(self) -> dict[str, int]:
         """The predicates of scans that want more than a predicate."""
         return {
-            name: id_of(scan.predicate)
+            name: id_of(scan.predicate, self.key)
             for name, scan in self._scans
             if not isinstance(scan.predicate, str) and len(scan.vars) < 2
         }
@@ -100,7 +102,7 @@ class Program:
         wanted = [scan.predicate for _, scan in self._scans if scan.graph.streams]
         if any(isinstance(predicate, str) for predicate in wanted):
             return None
-        return np.unique(np.array([id_of(predicate) for predicate in wanted], np.int64))
+        return np.unique(np.array([id_of(predicate, self.key) for predicate in wanted], np.int64))
 
     @cached_property
     def _instant_streams(self) -> frozenset[int]:
@@ -116,7 +118,7 @@ class Program:
         occurred: list[int] = []
         for name, scan in self._scans:
             if stream in scan.graph.streams:
-                found = match(scan, triples, occurrences.start, occurrences.end)
+                found = match(scan, triples, occurrences.start, occurrences.end, self.key)
                 if len(found):
                     matched[name] = len(found)
                 elif name in self._narrow and (occurrences.predicate == self._narrow[name]).any():
@@ -166,7 +168,7 @@ class ProgramShard:
         place = {step: i for i, step in enumerate(program.network.steps)}
         outputs = {i: place[queries[i].step] for i in mine}
         self.number = number
-        self.shard = Shard(program.network, outputs, program.graphs, program.now, program.tuning)
+        self.shard = Shard(program.network, outputs, program.graphs, program.now, program.tuning, program.key)
         self.restore = self.shard.restore
         self.changes = self.shard.changes
 

@@ -60,10 +60,11 @@ class Shard:
         graphs: list[StaticGraph],
         now: int,
         tuning: Tuning = TUNING,
+        key: int = 0,
     ) -> None:
         self.net = net
         self.tuning = tuning
-        self.terms = TermTable()
+        self.terms = TermTable(key=key)
         surroundings = Surroundings(self.terms, Evaluator(self.terms, now), tuning)
         self.operators = [
             OPERATORS[type(step)](step, str(place), surroundings) for place, step in enumerate(net.steps)
@@ -97,7 +98,7 @@ class Shard:
                 self.terms.add_chunk(graph.terms)
                 start = np.full(len(graph), TIMELESS_START, np.int64)
                 end = np.full(len(graph), TIMELESS_END, np.int64)
-                found = match(self.net.steps[place], tuple(graph.triples), start, end)
+                found = match(self.net.steps[place], tuple(graph.triples), start, end, self.terms.key)
                 if len(found):
                     self.counts.match(place, len(found))
                 self._inbox[place][0].append(found)
@@ -275,7 +276,9 @@ class Shard:
 
     def _deliver(self, edge: Edge, frame: Frame) -> None:
         if edge.derived:
-            frame = match(self.net.steps[edge.target], tuple(frame.ids), frame.start, frame.end)
+            frame = match(
+                self.net.steps[edge.target], tuple(frame.ids), frame.start, frame.end, self.terms.key
+            )
             if not len(frame):
                 return
             self.counts.match(edge.target, len(frame))

@@ -70,7 +70,7 @@ class _Sample:
     """The smallest program that goes through everything: it keeps and answers what comes."""
 
     fingerprint = layout = "sample"
-    shards, keep_predicates = 2, None
+    shards, key, keep_predicates = 2, 0, None
 
     def route(self, stream: int, occurrences: Any) -> list[tuple[int, bytes]]:
         return [(0, b"x"), (1, b"y")]

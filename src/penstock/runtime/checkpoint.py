@@ -1,7 +1,7 @@
 """The checkpoint directory: what it holds, and whose it is.
 
-- `checkpoint.json`: the fingerprint of the queries, their plan, shards, and all options that
-  change what the streams mean
+- `checkpoint.json`: the fingerprint of the queries, their plan, shards, the key of the ids in the
+  state, and all options that change what the streams mean
 - `lock`: held by the run that uses the directory; says which one that is
 - `source/`: logs of segments, spooled standard input, the job for the workers
 - `spark/`: Spark's own offsets, commits and state
@@ -25,7 +25,7 @@ from penstock.runtime.watermark import Timing
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_duration
 
-LAYOUT = 3
+LAYOUT = 4
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,11 @@ def stored_start(directory: str | os.PathLike[str]) -> int | None:
     return _stored(directory, "now")
 
 
+def stored_key(directory: str | os.PathLike[str]) -> int | None:
+    """The key of the term ids in a checkpoint's state."""
+    return _stored(directory, "key")
+
+
 def _identity(program: Program, streams: tuple[StreamSpec, ...], timing: Timing) -> dict:
     return {
         "layout": LAYOUT,
@@ -81,6 +86,7 @@ def _identity(program: Program, streams: tuple[StreamSpec, ...], timing: Timing)
         "shards": program.shards,
         "streams": [spec.to_json() | {"paths": list(spec.paths)} for spec in streams],
         "time": asdict(timing),
+        "key": program.key,
         "now": getattr(program, "now", None),
     }
 
@@ -114,6 +120,8 @@ def _difference(stored: dict[str, Any], identity: dict[str, Any]) -> str | None:
         if there != now:
             lengths = [format_duration(v) if type(v) is int else v for v in (there, now)]
             return other(name, *lengths)
+    if stored["key"] != identity["key"]:
+        return "was begun with another key of term ids"
     if stored["fingerprint"] != identity["fingerprint"]:
         return "belongs to other queries or graphs"
     if stored["plan"] != identity["plan"]:

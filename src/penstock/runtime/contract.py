@@ -48,6 +48,7 @@ class Program(Protocol):
     fingerprint: str
     layout: str
     shards: int
+    key: int  # of the ids of terms, which everything that decodes must share
     keep_predicates: np.ndarray | None
 
     def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:
@@ -73,7 +74,7 @@ class DecoderFactory(Protocol):
     """Makes the decoder of a stream; a module-level function, because it travels by pickle."""
 
     def __call__(
-        self, spec: StreamSpec, keep_predicates: np.ndarray | None, strict: bool
+        self, spec: StreamSpec, keep_predicates: np.ndarray | None, strict: bool, key: int
     ) -> SplitDecoder: ...
 
 

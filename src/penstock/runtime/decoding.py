@@ -45,8 +45,11 @@ def times_of(spec: StreamSpec) -> TimePredicates:
 class FileDecoder:
     """Decodes splits of one stream with `penstock.decode`."""
 
-    def __init__(self, spec: StreamSpec, keep_predicates: np.ndarray | None, strict: bool) -> None:
+    def __init__(
+        self, spec: StreamSpec, keep_predicates: np.ndarray | None, strict: bool, key: int = 0
+    ) -> None:
         self.spec = spec
+        self.key = key
         self.times = times_of(spec)
         self.map = read_map(json.loads(spec.map)) if spec.map is not None else None
         self.keep_predicates = keep_predicates
@@ -111,6 +114,7 @@ class FileDecoder:
             within=(split.segment_start, split.segment_end),
             base=self.spec.base,
             limits=self.spec.limits,
+            key=self.key,
             **options,
         )
 
@@ -162,15 +166,17 @@ def ahead_rejects(elements: pa.Table, split: Split) -> list[Reject]:
     return rejects
 
 
-def file_decoder(spec: StreamSpec, keep_predicates: np.ndarray | None, strict: bool) -> FileDecoder:
+def file_decoder(
+    spec: StreamSpec, keep_predicates: np.ndarray | None, strict: bool, key: int = 0
+) -> FileDecoder:
     """The decoder factory of ordinary runs."""
-    return FileDecoder(spec, keep_predicates, strict)
+    return FileDecoder(spec, keep_predicates, strict, key)
 
 
 _LOOKED_AT_FILES, _LOOKED_AT_ROWS = 4, 100_000
 
 
-def predicates_in(streams: Sequence[StreamSpec], directory: Path) -> frozenset[str]:
+def predicates_in(streams: Sequence[StreamSpec], directory: Path, key: int) -> frozenset[str]:
     """Predicates of the streams, from a look at their beginnings; `directory` has spooled input.
 
     For a message only: tasks keep what queries ask for, and to note all of it would cost each run.
@@ -181,7 +187,7 @@ def predicates_in(streams: Sequence[StreamSpec], directory: Path) -> frozenset[s
         for path in spec.paths:
             place = spool_directory(directory, number) if path == STANDARD_INPUT else Path(path)
             files += files_below(place, spec.format) if place.is_dir() else [str(place)]
-        decoder, rows = FileDecoder(spec, None, False), 0
+        decoder, rows = FileDecoder(spec, None, False, key), 0
         for path in files[:_LOOKED_AT_FILES]:
             with contextlib.suppress(OSError, PenstockError):
                 size = Path(path).stat().st_size

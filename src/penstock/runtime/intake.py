@@ -66,7 +66,8 @@ def _decoder_for(job: Job, stream: int) -> SplitDecoder:
     if key not in _decoders:
         for stale in [each for each in _decoders if each[0] != job.run]:
             del _decoders[stale]
-        _decoders[key] = job.decoder(job.streams[stream], job.program.keep_predicates, job.strict)
+        program = job.program
+        _decoders[key] = job.decoder(job.streams[stream], program.keep_predicates, job.strict, program.key)
     return _decoders[key]
 
 

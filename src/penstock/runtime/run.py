@@ -93,7 +93,7 @@ def run(
             job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, timing)
             statistics = _Run(session, job, place, follow, on_batch, on_progress, stop, options).go()
             if program.lacks_predicate(statistics.row_counts):
-                statistics.predicates = predicates_in(streams, place.source)
+                statistics.predicates = predicates_in(streams, place.source, program.key)
             return statistics
     finally:
         if temporary is not None:

@@ -85,8 +85,10 @@ class MappedRows:
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
         limits: Limits = LIMITS,
+        key: int = 0,
     ) -> None:
         self.map = map_
+        self.key = key
         self.limits = limits
         self.source = source
         self.strict = strict
@@ -94,12 +96,12 @@ class MappedRows:
         self.label = SaltedLabels(source)
         self.times = TimePredicates()
         self._keep = keep_table(None)
-        self._stated = self.times.ids()
+        self._stated = self.times.ids(key)
         kept = None if named or keep_predicates is None else set(np.asarray(keep_predicates).tolist())
         self.columns = [
             column
             for column in map_.columns
-            if column.property and (kept is None or id_of(NamedNode(column.property)) in kept)
+            if column.property and (kept is None or id_of(NamedNode(column.property), key) in kept)
         ]
 
     def wanted(self, names: Sequence[str]) -> list[str]:
@@ -272,11 +274,11 @@ class MappedRows:
         found.faults += [(int(cells.rows[at]), reason) for at, reason in bad.items()]
         kept = (objects != 0) & (subject != 0)
         predicate = NamedNode(column.property)
-        table = TermTable()
-        table.add(predicate)
+        table = TermTable(key=self.key)
+        id_ = table.add(predicate)
         found.terms.append(table.chunk())
         rows = cells.rows[kept]
-        found.parts.append((subject[kept], np.full(len(rows), id_of(predicate)), objects[kept], rows))
+        found.parts.append((subject[kept], np.full(len(rows), id_), objects[kept], rows))
 
     def _literals(self, column: Column, cells: Cells, found: _Found) -> tuple[np.ndarray, dict[int, str]]:
         """The ids of a column's literals (0: none), and what is wrong with which cell."""
@@ -345,7 +347,7 @@ class MappedRows:
             return np.empty(0, np.int64), {}
         lines = pc.binary_join_element_wise(_large(_BEFORE), terms, _large(_AFTER), _large(""))
         offsets, data = buffers_of(lines)
-        rows = scan(data[offsets[0] : offsets[-1]], keep=self._keep, stated=self._stated)
+        rows = scan(data[offsets[0] : offsets[-1]], keep=self._keep, stated=self._stated, key=self.key)
         found.terms.append(rows.terms)
         ids = rows.object.copy()
         faults: dict[int, str] = {}
@@ -354,7 +356,7 @@ class MappedRows:
             try:
                 quads = list(parse(lines[at].as_py().encode(), RdfFormat.N_QUADS))
                 line = canonical_line(quads[0], self.label, self.times)
-                one = scan(line, keep=self._keep, stated=self._stated, trusted=True)
+                one = scan(line, keep=self._keep, stated=self._stated, key=self.key, trusted=True)
             except SyntaxError as problem:
                 faults[at] = f"{terms[at].as_py()[:80]} is no term: {syntax_reason(problem)}"
             except Unusable as problem:
