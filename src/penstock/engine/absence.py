@@ -141,7 +141,7 @@ class OuterOperator(AbsenceOperator):
     def _marked(self, frame: Frame) -> Frame:
         tagged = frame
         for columns, tag in self.step.tags:
-            tagged = tagged.extended(tag, tags_of(frame, columns))
+            tagged = tagged.extended(tag, tags_of(frame, columns, self.terms.key))
         for var, matcher in zip(self.step.marks, self.sought, strict=True):
             found = matcher.found(tagged.project(self._seeking))
             frame = frame.extended(var, np.where(found, TRUE, FALSE))

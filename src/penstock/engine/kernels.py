@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.columns.ids import FLOAT, number
+from penstock.columns.ids import FLOAT, number, secret_of
+from penstock.columns.memory import folded_product
 from penstock.jit import njit
 
 ANY, SEQ, EQ, ENDED, BEFORE = 0, 1, 2, 3, 4
@@ -22,22 +23,33 @@ UNLIMITED = 2**62
 
 
 @njit(cache=True)
-def hash_keys(keys, first, last, start, end, with_time, out):
-    """Mixes the key columns (and the interval, for EQUALS) of rows first…last-1 into `out`."""
+def hash_rows(ids, first, last, start, end, out):
+    """Mixes the columns and the interval of rows first…last-1 into `out`."""
     for row in range(first, last):
         state = np.uint64(0x9E3779B97F4A7C15)
-        for k in range(keys.shape[0]):
-            state ^= np.uint64(keys[k, row])
+        for k in range(ids.shape[0]):
+            state ^= np.uint64(ids[k, row])
             state *= np.uint64(0xFF51AFD7ED558CCD)
             state ^= state >> np.uint64(32)
-        if with_time:
-            state ^= np.uint64(start[row])
-            state *= np.uint64(0xFF51AFD7ED558CCD)
-            state ^= state >> np.uint64(32)
-            state ^= np.uint64(end[row])
-            state *= np.uint64(0xC4CEB9FE1A85EC53)
-            state ^= state >> np.uint64(32)
+        state ^= np.uint64(start[row])
+        state *= np.uint64(0xFF51AFD7ED558CCD)
+        state ^= state >> np.uint64(32)
+        state ^= np.uint64(end[row])
+        state *= np.uint64(0xC4CEB9FE1A85EC53)
+        state ^= state >> np.uint64(32)
         out[row] = np.int64(state >> np.uint64(1))
+
+
+@njit(cache=True)
+def tag_rows(ids, key, out):
+    """A number of 60 bits for the ids of each row, which nobody can foresee without the run's key."""
+    secret = secret_of(key)
+    for row in range(out.size):
+        state = secret[0]
+        for k in range(ids.shape[0]):
+            state = folded_product(np.uint64(ids[k, row]) ^ secret[1], state ^ secret[2])
+        state = folded_product(state ^ secret[2], secret[3])
+        out[row] = np.int64(state >> np.uint64(4)) | 1
 
 
 # A node is what the chains need of a row, side by side so that one step along a chain is one

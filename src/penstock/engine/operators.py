@@ -256,7 +256,7 @@ class Seen:
             grown = np.empty((2, len(rows.start)), np.int64)
             grown[0, :first], grown[1, :first] = hashes[:first], prev[:first]
             hashes, prev = grown
-        kernels.hash_keys(rows.ids, first, rows.count, rows.start, rows.end, True, hashes)
+        kernels.hash_rows(rows.ids, first, rows.count, rows.start, rows.end, hashes)
         fresh = np.empty(len(frame), np.bool_)
         count = kernels.keep_first(
             rows.ids, hashes, rows.start, rows.end, first, rows.count, slots, prev, fresh
@@ -272,7 +272,7 @@ class Seen:
             return hashes, prev, slots
         hashes, prev = (np.empty(len(rows.start), np.int64) for _ in range(2))
         slots = np.full(1 << int(2 * (rows.count + more) + 63).bit_length(), -1, np.int64)
-        kernels.hash_keys(rows.ids, 0, rows.count, rows.start, rows.end, True, hashes)
+        kernels.hash_rows(rows.ids, 0, rows.count, rows.start, rows.end, hashes)
         kernels.chain_rows(hashes, rows.count, slots, prev)
         return hashes, prev, slots
 
@@ -302,17 +302,16 @@ class UniqueOperator(Gathering):
         return frame.take(~covered)
 
 
-def tags_of(frame: Frame, columns: tuple[str, ...]) -> np.ndarray:
+def tags_of(frame: Frame, columns: tuple[str, ...], key: int) -> np.ndarray:
     """A number for each row that says what some columns hold, unbound included; never a term's id."""
-    keys = np.stack([frame.column(column) for column in columns])
-    hashes = np.empty(len(frame), np.int64)
-    kernels.hash_keys(keys, 0, len(frame), frame.start, frame.end, False, hashes)
-    return (hashes >> 2) | 1
+    tags = np.empty(len(frame), np.int64)
+    kernels.tag_rows(np.stack([frame.column(column) for column in columns]), key, tags)
+    return tags
 
 
 class TaggedOperator(RowByRow):
     def apply(self, frame: Frame) -> Frame:
-        return frame.extended(self.step.tag, tags_of(frame, self.step.of))
+        return frame.extended(self.step.tag, tags_of(frame, self.step.of, self.terms.key))
 
 
 class DomainOperator(Gathering):
