@@ -32,6 +32,14 @@ QUERIES = {
     "a timeless solution stands for instants that had passed before the outer solution came": (
         "?x :p ?n FILTER EXISTS { ?x :kind ?k MINUS { ?x :q ?m FILTER (?m > ?n) } }"
     ),
+    "a condition on the interval sees a timeless solution at each instant, if another one has an EXISTS": (
+        "?x :kind ?k FILTER (getDURATION() < 'PT1S'^^xsd:duration || !BOUND(?k))"
+        " FILTER (getSTARTTIME() > getENDTIME() || NOT EXISTS { ?x :q ?m })"
+    ),
+    "also if its own EXISTS reads no stream": (
+        "?x :kind ?k FILTER (getSTARTTIME() = getENDTIME() && EXISTS { GRAPH :none { ?x :kind ?k } }"
+        " || BOUND(?x) && getDURATION() < 'PT1S'^^xsd:duration) FILTER NOT EXISTS { ?x :q ?m }"
+    ),
     "LIMIT counts for each outer solution": (
         "?x :p ?n FILTER EXISTS { { SELECT ?x ?m { ?x :q ?m } ORDER BY ?m LIMIT 1 } FILTER (?m > ?n) }"
     ),

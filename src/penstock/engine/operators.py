@@ -191,7 +191,8 @@ class Seen:
         self.store = store
         self.at_once = at_once  # others look into the store, so every row must be in it at once
         store.before_expiry = self._settle
-        self._chains: dict[bool, tuple[int, np.ndarray, np.ndarray, np.ndarray]] = {}
+        # By timeless or not: of which generation and how many rows, and the chains themselves.
+        self._chains: dict[bool, tuple[int, int, np.ndarray, np.ndarray, np.ndarray]] = {}
         self._unasked: list[Frame] = []  # rows that were new without a look
         self._latest = NEVER
 
@@ -243,7 +244,6 @@ class Seen:
                 kept = frame.take(needed)
                 self.store.part((0, False)).append(kept, until[needed])
                 self.store.note(kept)
-                self._chains.pop(False, None)
         self._unasked = []
 
     def _enter(self, timeless: bool, frame: Frame) -> np.ndarray:
@@ -263,13 +263,14 @@ class Seen:
         )
         rows.until[first:count] = until[fresh]
         rows.count = count
-        self._chains[timeless] = (rows.generation, hashes, prev, slots)
+        self._chains[timeless] = (rows.generation, count, hashes, prev, slots)
         return fresh
 
     def _chains_of(self, timeless: bool, rows: Rows, more: int) -> tuple[np.ndarray, ...]:
-        generation, hashes, prev, slots = self._chains.get(timeless, (-1, *3 * (_no_instants(),)))
-        if generation == rows.generation and len(slots) >= rows.count + more:
-            return hashes, prev, slots
+        """The chains over all rows, with slots for more; made anew if others have moved or added rows."""
+        generation, count, *chains = self._chains.get(timeless, (-1, 0, *3 * (_no_instants(),)))
+        if (generation, count) == (rows.generation, rows.count) and len(chains[2]) >= count + more:
+            return tuple(chains)
         hashes, prev = (np.empty(len(rows.start), np.int64) for _ in range(2))
         slots = np.full(1 << int(2 * (rows.count + more) + 63).bit_length(), -1, np.int64)
         kernels.hash_rows(rows.ids, 0, rows.count, rows.start, rows.end, hashes)

@@ -230,10 +230,13 @@ class Compiler(PathCompiler):
         for conjunct in conjuncts(node.condition):
             (others if _depends_on_row(conjunct) or _has_exists(conjunct) else plain).append(conjunct)
         step = push_filters(step, plain)
+        # Behind an EXISTS a timeless solution has an interval, at each instant, for all of the condition.
+        marked = []
+        for conjunct in others:
+            step, conjunct = self._marked(step, conjunct, scope)
+            marked.append(conjunct)
         # Conditions on the interval come last: joins have enforced most of them already.
-        for conjunct in sorted(others, key=_depends_on_row):
-            prepared, conjunct = self._marked(step, conjunct, scope)
-            step = push_filters(prepared, [conjunct])
+        step = push_filters(step, sorted(marked, key=_depends_on_row))
         return self._unseen(step, columns, scope)
 
     def _extend(self, node: a.Extend, scope: Scope) -> Step:
