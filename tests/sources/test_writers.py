@@ -363,3 +363,19 @@ def test_a_log_that_is_rotated_while_it_is_looked_at(tmp_path, monkeypatch, new)
         path.write_bytes(b"".join(lines[4:]))
     world.pause()
     assert (sorted(world.found), world.rejects) == (sorted(expected(6)), [])
+
+
+@pytest.mark.parametrize("rotated", ["log-1.nq", "log.nq.1", "old.nq"])
+def test_a_log_that_is_rotated_before_anything_of_it_was_taken(tmp_path, rotated):
+    """It is the same file under its new name, whichever of the two names comes first in a look."""
+    lines = compact(4)
+    path = tmp_path / "log.nq"
+    path.write_bytes(lines[0][:10])
+    world = World(tmp_path, tmp_path)
+    world.look()
+    with open(path, "ab") as out:
+        out.write(lines[0][10:] + lines[1])
+    os.rename(path, tmp_path / rotated)
+    path.write_bytes(b"".join(lines[2:]))
+    world.pause()
+    assert (sorted(world.found), world.rejects) == (sorted(expected(4)), [])

@@ -173,9 +173,10 @@ class SegmentLog:
             status = None  # tidied away, or renamed and not there again yet
         file = self._files.get(path)
         if file is not None and not self._is_still(file, path, status):
-            # Another file is here now, or none. What the one before has got since goes first.
+            # Another file is here now, or none. What the one before has got since goes first, unless it
+            # was met under its new name already, as one of which nothing had been taken.
             elsewhere = self._renamed(path, file.mark)
-            if elsewhere is not None:
+            if elsewhere is not None and self._files.get(elsewhere, file) is file:
                 news += self._growth(file, elsewhere, os.stat(elsewhere), follow)
                 self._strays[elsewhere] = file
             del self._files[path]
