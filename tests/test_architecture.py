@@ -113,8 +113,8 @@ def test_only_the_edges_know_spark(path: Path):
     ("module", "heavy"),
     [
         # Spark starts five processes, one after the other, only to plan; each imports these.
-        ("penstock.runtime.source", {"numba", "numpy", "pandas", "pyarrow"}),
-        ("penstock.runtime.detect", {"numba", "numpy", "pandas", "pyarrow"}),
+        ("penstock.runtime.intake.source", {"numba", "numpy", "pandas", "pyarrow"}),
+        ("penstock.runtime.detection.detector", {"numba", "numpy", "pandas", "pyarrow"}),
         ("penstock.cli", {"numba", "numpy", "pandas", "pyarrow", "pyspark", "lark"}),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import InputError
-from penstock.runtime.watermark import Clock
+from penstock.runtime.detection.watermark import Watermark
 from penstock.timeline import DAY, LONGEST, NEVER, SECOND, parse_duration, parse_instant, saturated
 
 
@@ -40,5 +40,5 @@ def test_the_longest_duration_can_be_added_to_any_instant(instant: str):
 
 
 def test_a_lateness_of_any_size_keeps_the_watermark_an_instant():
-    clock = Clock(parse_duration("P1000000000D"))
+    clock = Watermark(parse_duration("P1000000000D"))
     assert NEVER < clock.advance({0: parse_instant("0001-01-01T00:00:00Z")}, []) < 0

@@ -49,13 +49,13 @@ from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
 from penstock.languages import parse
 from penstock.results import Answers, Solution, concat, no_answers
-from penstock.runtime.checkpoint import check_checkpoint, stored_key, stored_shards, stored_start
 from penstock.runtime.contract import RunStatistics
-from penstock.runtime.late import late_records
-from penstock.runtime.rows import LATE, REJECTS
+from penstock.runtime.detection.watermark import Timing
+from penstock.runtime.intake.late import late_records
+from penstock.runtime.messages import LATE, REJECTS
+from penstock.runtime.recovery.checkpoint import check_checkpoint, stored_key, stored_shards, stored_start
 from penstock.runtime.run import RunOptions, check_inputs, input_findings, run
-from penstock.runtime.session import default_shards
-from penstock.runtime.watermark import Timing
+from penstock.runtime.session.session import default_shards
 from penstock.sources.elements import write_elements
 from penstock.sources.frames import is_frame, reader_of, write_frame
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec

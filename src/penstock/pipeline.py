@@ -20,15 +20,15 @@ from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import Finding, InputError, UsageError
 from penstock.knowledge.graphs import StaticGraph
 from penstock.languages import parse as parse_text
+from penstock.plan.advice.explaining import explain_plan, explain_steps
+from penstock.plan.advice.findings import query_findings, run_findings
 from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
-from penstock.plan.explaining import explain_plan, explain_steps
-from penstock.plan.findings import query_findings, run_findings
 from penstock.plan.planning import Plan, make_plan
 
 STAGES = ("algebra", "plan", "spark")
 
 
-class Source(Protocol):
+class Registered(Protocol):
     """A stream or a graph as the command line names it."""
 
     iri: str | None
@@ -48,7 +48,7 @@ def read_query(path: Path) -> str:
         raise UsageError(f"cannot read {path}: {problem.strerror}") from None
 
 
-def catalog_of(streams: Iterable[Source], graphs: Iterable[StaticGraph | Source]) -> Catalog:
+def catalog_of(streams: Iterable[Registered], graphs: Iterable[StaticGraph | Registered]) -> Catalog:
     """The registered streams and graphs, by their names."""
     return Catalog(
         tuple(StreamName(stream.iri) for stream in streams),
@@ -61,8 +61,8 @@ def catalog_of(streams: Iterable[Source], graphs: Iterable[StaticGraph | Source]
 
 def check(
     queries: Sequence[ParsedQuery],
-    streams: Sequence[Source] = (),
-    graphs: Sequence[Source] = (),
+    streams: Sequence[Registered] = (),
+    graphs: Sequence[Registered] = (),
     *,
     feed: bool = True,
 ) -> Iterable[tuple[ParsedQuery | None, Finding]]:
@@ -100,7 +100,7 @@ def explain(query: ParsedQuery, stage: str = "plan", *, feed: bool = True) -> st
 
 def plan(
     queries: Sequence[ParsedQuery],
-    streams: Sequence[Source],
+    streams: Sequence[Registered],
     graphs: Sequence[StaticGraph] = (),
     *,
     feed: bool = True,
@@ -111,7 +111,7 @@ def plan(
 
 def program(
     queries: Sequence[ParsedQuery],
-    streams: Sequence[Source],
+    streams: Sequence[Registered],
     graphs: Sequence[StaticGraph] = (),
     *,
     shards: int,

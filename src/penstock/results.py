@@ -107,7 +107,7 @@ class Answers:
 
     def to_spark(self, *, native: bool = False):
         """A DataFrame of the embedded (or already running) Spark session."""
-        from penstock.runtime.session import start_session
+        from penstock.runtime.session.session import start_session
 
         return start_session().createDataFrame(self.to_arrow(native=native))
 

@@ -8,7 +8,7 @@ from agreement.engine_runs import engine_answers
 from oracle.generator import cases
 from penstock.algebra import balance
 from penstock.errors import QueryError
-from penstock.plan import joining
+from penstock.plan.compilation import joining
 
 CASES = 300
 

@@ -63,7 +63,7 @@ def test_what_may_not_be_read_is_named(tmp_path, monkeypatch, name):
 
 
 def test_a_checkpoint_of_other_queries_is_refused_and_left_alone(tmp_path):
-    from penstock.runtime.checkpoint import open_checkpoint
+    from penstock.runtime.recovery.checkpoint import open_checkpoint
 
     (tmp_path / "a.nq").touch()
     engine = penstock.Engine(checkpoint=tmp_path / "state", shards=3).add_query(QUERY)

@@ -17,9 +17,9 @@ from oracle.vocabulary import BASE, EPOCH
 from penstock import pipeline
 from penstock.columns.ids import parse_term
 from penstock.languages import parse
+from penstock.plan.advice.findings import query_findings
+from penstock.plan.advice.retention import memories
 from penstock.plan.catalog import Catalog
-from penstock.plan.findings import query_findings
-from penstock.plan.retention import memories
 from penstock.terms import Literal
 from penstock.timeline import HOUR, MINUTE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.algebra import EqLeftJoin, Filter, SeqJoin
-from penstock.plan.bounds import duration_bound, inherit, push_bounds
+from penstock.plan.analysis.bounds import duration_bound, inherit, push_bounds
 from penstock.timeline import DAY, MINUTE, SECOND
 from plan.texts import SLIDING_SUM, pattern, query
 

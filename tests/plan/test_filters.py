@@ -6,7 +6,8 @@ from penstock import pipeline
 from penstock.algebra.nodes import Var
 from penstock.engine.network import Network
 from penstock.languages import parse
-from penstock.plan import steps, variables
+from penstock.plan import steps
+from penstock.plan.analysis import variables
 from penstock.plan.catalog import StreamName
 
 from .texts import PREFIXES

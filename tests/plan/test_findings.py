@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.languages import parse
+from penstock.plan.advice.findings import query_findings, run_findings
 from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
-from penstock.plan.findings import query_findings, run_findings
 from plan.texts import PREFIXES, iri
 
 BOUNDED = "FILTER (getDURATION() < 'PT1H'^^xsd:duration)"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.algebra import TriplePattern, Var
-from penstock.plan.catalog import Catalog, GraphName
-from penstock.plan.keys import (
+from penstock.plan.analysis.keys import (
     Key,
     NoKey,
     find_key,
@@ -14,7 +13,8 @@ from penstock.plan.keys import (
     leaf_key_position,
     possible_keys,
 )
-from penstock.plan.rules import connections
+from penstock.plan.analysis.rules import connections
+from penstock.plan.catalog import Catalog, GraphName
 from plan.texts import SLIDING_SUM, iri, query
 
 CATALOG = Catalog(graphs=(GraphName(iri("places").value),))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.plan.analysis.leaves import leaves, query_leaves
 from penstock.plan.catalog import Catalog, GraphName
-from penstock.plan.leaves import leaves, query_leaves
 from plan.texts import SLIDING_SUM, iri, pattern, query
 
 TIMED = Catalog().active(None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.algebra import BGP, PathPattern
-from penstock.plan.matching import steps
-from penstock.plan.rules import can_match
+from penstock.plan.analysis.matching import look_ups
+from penstock.plan.analysis.rules import can_match
 from plan.texts import pattern, query
 
 
@@ -82,7 +82,7 @@ def test_paths(made, wanted, matches):
 
 
 def test_a_long_sequence_has_different_variables_between_its_steps():
-    found = steps(leaf("?a ((:p/:q)/:r)+ ?b"))
+    found = look_ups(leaf("?a ((:p/:q)/:r)+ ?b"))
     assert len(found) == 3
     assert len({step.object for step in found}) == 3
     assert found[0].object == found[1].subject and found[1].object == found[2].subject

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.catalog import Catalog, GraphName, StreamName
-from penstock.plan.reads import (
+from penstock.plan.analysis.reads import (
     can_be_timeless,
     depends_on_absence,
     needs_instants,
@@ -13,6 +12,7 @@ from penstock.plan.reads import (
     reads_stream,
     streams_read,
 )
+from penstock.plan.catalog import Catalog, GraphName, StreamName
 from plan.texts import iri, pattern, query
 
 # One unnamed stream, one named stream, one named static graph; the default graph is timed.

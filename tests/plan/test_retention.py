@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.plan.advice.retention import describe_memory
 from penstock.plan.catalog import Catalog, GraphName
-from penstock.plan.retention import describe_memory
 from penstock.timeline import MINUTE
 from plan.texts import iri, pattern
 

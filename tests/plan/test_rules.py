@@ -6,8 +6,7 @@ import pytest
 
 from penstock.algebra import Var
 from penstock.errors import QueryError
-from penstock.plan.catalog import Catalog, GraphName, StreamName
-from penstock.plan.rules import (
+from penstock.plan.analysis.rules import (
     connections,
     instant_streams,
     made_variables,
@@ -15,6 +14,7 @@ from penstock.plan.rules import (
     timeless_templates,
     with_rules,
 )
+from penstock.plan.catalog import Catalog, GraphName, StreamName
 from plan.texts import SLIDING_SUM, iri, pattern, query
 
 ONE_STREAM = Catalog()
@@ -44,7 +44,7 @@ def test_a_rule_feeds_the_leaves_that_its_template_can_match():
     queries = [query(MAKES_Q), query("SELECT * { ?a :p ?b . ?b :q ?c . ?c ?any ?d }")]
     found = connections(queries, [ONE_STREAM.active(None)] * 2)
     assert [(c.rule, c.triple, c.query) for c in found] == [(0, 0, 1), (0, 0, 1)]
-    assert [c.step.predicate for c in found] == [iri("q"), Var("any")]
+    assert [c.look_up.predicate for c in found] == [iri("q"), Var("any")]
 
 
 def test_derived_triples_are_in_no_named_graph():

@@ -10,9 +10,9 @@ from penstock import pipeline
 from penstock.algebra.nodes import BGP
 from penstock.errors import QueryError
 from penstock.languages import DEEPEST, parse
-from penstock.plan import joining
+from penstock.plan.analysis.rules import components
 from penstock.plan.catalog import ActiveGraph, StreamName
-from penstock.plan.rules import components
+from penstock.plan.compilation import joining
 from penstock.plan.steps import Meet, Rename, Scan, Step
 from penstock.terms import NamedNode
 

@@ -35,13 +35,13 @@ from penstock.algebra import (
     Var,
 )
 from penstock.errors import QueryError
-from penstock.plan.bounds import inherit
+from penstock.plan.analysis.bounds import inherit
+from penstock.plan.analysis.keys import possible_keys
+from penstock.plan.analysis.reads import Templates, can_be_timeless, needs_instants, reads_stream
+from penstock.plan.analysis.rules import programs, timeless_templates, with_rules
+from penstock.plan.analysis.variables import certain, possible
+from penstock.plan.analysis.walk import BINARY, UNARY, children, expressions
 from penstock.plan.catalog import ActiveDataset, Catalog, GraphName, StreamName
-from penstock.plan.keys import possible_keys
-from penstock.plan.reads import Templates, can_be_timeless, needs_instants, reads_stream
-from penstock.plan.rules import programs, timeless_templates, with_rules
-from penstock.plan.variables import certain, possible
-from penstock.plan.walk import BINARY, UNARY, children, expressions
 from penstock.terms import XSD, Literal, Term
 from penstock.timeline import format_duration
 

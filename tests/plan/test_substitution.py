@@ -6,10 +6,11 @@ import pytest
 
 from penstock.algebra.nodes import Filter, Project, Var
 from penstock.languages import parse
-from penstock.plan import steps, walk
+from penstock.plan import steps
+from penstock.plan.analysis import walk
 from penstock.plan.catalog import Catalog, StreamName
+from penstock.plan.compilation.substitution import is_independent
 from penstock.plan.planning import make_plan
-from penstock.plan.substitution import is_independent
 
 PREFIX = "PREFIX : <http://example.org/> "
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from penstock.algebra import Exists, Project, Var
-from penstock.plan.variables import certain, free, of_expression, possible
-from penstock.plan.walk import expressions, subexpressions
+from penstock.plan.analysis.variables import certain, free, of_expression, possible
+from penstock.plan.analysis.walk import expressions, subexpressions
 from plan.texts import pattern, query
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from penstock.runtime.java import find_java
+from penstock.runtime.session.java import find_java
 
 QUERY = "SELECT ?s ?a WHERE { ?s <x:p> ?a }"
 LINE = "<x:s{0}> <x:p> <x:o> <x:g#t=2026-01-01T00:00:{0:02d}Z> .\n"

@@ -26,8 +26,8 @@ for entry in (str(ROOT), str(ROOT / "src")):
 
 from tests.runtime.toy import ToyProgram, expected_answers, rows_of, toy_decoder  # noqa: E402
 
+from penstock.runtime.detection.watermark import Timing  # noqa: E402
 from penstock.runtime.run import RunOptions, run  # noqa: E402
-from penstock.runtime.watermark import Timing  # noqa: E402
 from penstock.sources.streams import StreamSpec  # noqa: E402
 
 LATENESS = 400

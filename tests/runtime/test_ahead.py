@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.errors import InputError
-from penstock.runtime.decoding import file_decoder
+from penstock.runtime.intake.decoding import file_decoder
 from penstock.sources.splits import Split
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import parse_instant

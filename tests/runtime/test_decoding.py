@@ -6,7 +6,7 @@ import pytest
 
 from penstock.decode import lines
 from penstock.errors import InputError
-from penstock.runtime.decoding import file_decoder
+from penstock.runtime.intake.decoding import file_decoder
 from penstock.sources.splits import Split
 from penstock.sources.streams import StreamSpec
 

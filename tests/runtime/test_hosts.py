@@ -19,7 +19,7 @@ import os, sys
 from pathlib import Path
 import numpy as np
 from penstock.errors import InputError
-from penstock.runtime import hosts
+from penstock.runtime.detection import hosts
 from penstock.runtime.job import Job, publish
 from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import UsageError
-from penstock.runtime import java
-from penstock.runtime.java import find_java, installed_java, java_version, packaged_java
-from penstock.runtime.session import _telling_line
+from penstock.runtime.session.java import find_java, installed_java, java_version, packaged_java
+from penstock.runtime.session.session import _telling_line, java
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -73,7 +72,7 @@ def test_spark_runs_where_only_the_packaged_java_is(tmp_path):
             if not program.name.startswith("java") and not link.exists():
                 link.symlink_to(program)
     script = (
-        "from penstock.runtime.session import start_session\n"
+        "from penstock.runtime.session.session import start_session\n"
         "session = start_session('local[1]')\n"
         "java = session._jvm.System.getProperty('java.home')\n"
         "print(java, session.range(7).count(), flush=True)\n"
@@ -96,7 +95,7 @@ def test_an_archive_of_classes_is_made_once_and_then_used(tmp_path):
         "PYTHONPATH": str(ROOT / "src"),
     }
     script = (
-        "from penstock.runtime.session import start_session\n"
+        "from penstock.runtime.session.session import start_session\n"
         "session = start_session('local[1]')\n"
         "beans = session._jvm.java.lang.management.ManagementFactory\n"
         "options = ' '.join(beans.getRuntimeMXBean().getInputArguments())\n"
@@ -109,7 +108,7 @@ def test_an_archive_of_classes_is_made_once_and_then_used(tmp_path):
 
     assert start() == ("7 False\n", "")
     made = subprocess.run(
-        [sys.executable, "-m", "penstock.runtime.archive"],
+        [sys.executable, "-m", "penstock.runtime.session.archive"],
         capture_output=True,
         text=True,
         env=environment,

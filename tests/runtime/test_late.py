@@ -8,11 +8,11 @@ from tests.runtime.toy import ToyProgram, toy_decoder
 
 from penstock.decode.decoder import decode_file
 from penstock.decode.occurrences import concat
-from penstock.runtime.decoding import file_decoder
-from penstock.runtime.intake import late_elements, take_in
+from penstock.runtime.intake.decoding import file_decoder
+from penstock.runtime.intake.late import SCHEMA, count_elements, elements_table, late_records
+from penstock.runtime.intake.routing import late_elements, take_in
 from penstock.runtime.job import Job
-from penstock.runtime.late import SCHEMA, count_elements, elements_table, late_records
-from penstock.runtime.rows import ORIGIN
+from penstock.runtime.messages import ORIGIN
 from penstock.sources.splits import Split
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import parse_instant

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import UsageError
-from penstock.runtime.session import start_session
+from penstock.runtime.session.session import start_session
 
 SCRIPT = Path(__file__).parent / "in_a_session_of_ones_own.py"
 

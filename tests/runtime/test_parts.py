@@ -14,12 +14,12 @@ import pytest
 from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
 
 from penstock.errors import InputError, QueryError, UsageError
-from penstock.runtime.checkpoint import Checkpoint, check_checkpoint, open_checkpoint, stored_shards
+from penstock.runtime.detection.placement import shard_keys, spark_hash
+from penstock.runtime.detection.shards import ShardKeeper
+from penstock.runtime.detection.watermark import Timing, Watermark
 from penstock.runtime.failures import WorkerFailure, carried, reason_of, recovered
 from penstock.runtime.job import JOB_FILE, Job, publish
-from penstock.runtime.placement import shard_keys, spark_hash
-from penstock.runtime.shards import ShardKeeper
-from penstock.runtime.watermark import Clock, Timing
+from penstock.runtime.recovery.checkpoint import Checkpoint, check_checkpoint, open_checkpoint, stored_shards
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import FOREVER, NEVER
 
@@ -39,7 +39,7 @@ class TestPlacement:
 
 class TestClock:
     def test_the_watermark_is_the_largest_end_less_the_lateness_and_never_goes_back(self):
-        clock = Clock(lateness=10)
+        clock = Watermark(lateness=10)
         assert clock.watermark == NEVER
         assert clock.advance({0: 100}, [0]) == 90
         assert clock.advance({0: 50}, [0]) == 90
@@ -47,25 +47,25 @@ class TestClock:
         assert clock.advance({0: 130}, [0]) == 120
 
     def test_the_slowest_stream_that_counts_holds_time_back(self):
-        clock = Clock(lateness=0)
+        clock = Watermark(lateness=0)
         assert clock.advance({0: 100}, [0, 1]) == NEVER
         assert clock.advance({0: 200, 1: 50}, [0, 1]) == 50
         assert clock.advance({1: 60}, [0]) == 200
         assert clock.advance({1: 70}, [1]) == 200
 
     def test_where_no_stream_counts_the_fastest_says_and_silence_adds_to_it(self):
-        clock = Clock(lateness=0)
+        clock = Watermark(lateness=0)
         clock.advance({0: 100, 1: 50}, [0, 1])
         assert clock.advance({}, []) == 100
         assert clock.advance({}, [], [3, 70]) == 120
 
     def test_the_end_is_later_than_everything(self):
-        assert Clock(lateness=10).advance({}, [], [], True) == FOREVER
+        assert Watermark(lateness=10).advance({}, [], [], True) == FOREVER
 
     def test_it_comes_back_as_it_was(self):
-        clock = Clock(lateness=1)
+        clock = Watermark(lateness=1)
         clock.advance({0: 5, 1: -7}, [0, 1])
-        assert Clock.restored(1, clock.watermark, clock.ends_text()) == clock
+        assert Watermark.restored(1, clock.watermark, clock.ends_text()) == clock
 
 
 class TestFailures:

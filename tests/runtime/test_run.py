@@ -18,9 +18,9 @@ from tests.runtime.toy import ToyProgram, expected_answers, rows_of, toy_decoder
 from penstock.api import Engine
 from penstock.errors import InputError, UsageError
 from penstock.runtime import run as run_module
-from penstock.runtime.rows import LATE, REJECTS
+from penstock.runtime.detection.watermark import Timing
+from penstock.runtime.messages import LATE, REJECTS
 from penstock.runtime.run import RunOptions, run
-from penstock.runtime.watermark import Timing
 from penstock.sources.spool import Spool
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import FOREVER

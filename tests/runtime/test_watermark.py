@@ -8,7 +8,7 @@ import random
 import pytest
 from tests.runtime.watermark_definition import Look, watermark
 
-from penstock.runtime.watermark import Clock
+from penstock.runtime.detection.watermark import Watermark
 from penstock.sources import splits as splits_module
 from penstock.sources.reading import read_split
 from penstock.sources.splits import SplitPlanner
@@ -28,7 +28,7 @@ class World:
         self.pace = pace
         self.more = {"follow": follow, "batch_bytes": batch_bytes}
         self.now = 10**15
-        self.clock = Clock(lateness)
+        self.clock = Watermark(lateness)
         self.looks: list[Look] = []
         for stream in range(streams):
             self.path(stream).touch()

@@ -17,7 +17,7 @@ import pyarrow as pa
 from penstock.decode.occurrences import Occurrences, Reject
 from penstock.engine.counting import RowCounts
 from penstock.errors import InputError
-from penstock.runtime.late import SCHEMA
+from penstock.runtime.intake.late import SCHEMA
 from penstock.sources.reading import read_split
 from penstock.timeline import NEVER
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from penstock.runtime.decoding import file_decoder
+from penstock.runtime.intake.decoding import file_decoder
 from penstock.sources import segments as segments_module
 from penstock.sources.segments import SETTLED, SegmentLog
 from penstock.sources.splits import Split

@@ -386,7 +386,7 @@ def _is_compact(buffer, begin, end):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Scanned:
     """The scanned lines of a buffer, one column per field."""
 
     subject: np.ndarray
@@ -431,7 +431,7 @@ def scan(
     trusted: bool = False,
     named: bool = False,
     expected_terms: int = 0,
-) -> Rows:
+) -> Scanned:
     """Scans whole lines of N-Quads (the last one may lack its line break).
 
     `keep` is a `keep_table`; `stated` has the ids of the three time predicates, as all ids by the
@@ -485,4 +485,4 @@ def scan(
     if trusted and (kinds == ODD).any():
         line = int(integers[6][np.flatnonzero(kinds == ODD)[0]])
         raise RuntimeError(f"a canonical line is not understood: {buffer[line:][:500].tobytes()}")
-    return Rows(*integers, kinds, instants, elements, lines, terms)
+    return Scanned(*integers, kinds, instants, elements, lines, terms)

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.columns.terms import TermChunk
 from penstock.decode.blocks import fault_reason, settle_blocks
-from penstock.decode.nquads import BREAK, COMPACT, LOOSE, ODD, STATED, UNASKED, Rows
+from penstock.decode.nquads import BREAK, COMPACT, LOOSE, ODD, STATED, UNASKED, Scanned
 from penstock.decode.occurrences import Occurrences, Reject, merge_terms
 
 
@@ -83,8 +83,8 @@ def sorted_unique(values: np.ndarray) -> np.ndarray:
 
 
 def settle(
-    rows: Rows,
-    more: Rows | None = None,
+    rows: Scanned,
+    more: Scanned | None = None,
     written: Written | None = None,
     *,
     breaks: Sequence[int] = (),

@@ -251,7 +251,7 @@ class TripleRows:
         return shown(", ".join(f"{k}={v}" for k, v in values.items()))
 
 
-class Rows(Protocol):
+class TableRows(Protocol):
     """What becomes of rows: `TripleRows`, or `MappedRows` by a map."""
 
     source: str
@@ -266,7 +266,7 @@ class Rows(Protocol):
 class TableDecoder(ABC):
     """Reads tables, and gives their rows to `rows`."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: TableRows) -> None:
         self.rows = rows
 
     def lost(self, row: int, problem: Exception) -> Occurrences:
@@ -370,7 +370,7 @@ class CsvDecoder(TableDecoder):
 
     def __init__(
         self,
-        rows: Rows,
+        rows: TableRows,
         dialect: Dialect | None = None,
         names: list[str] | None = None,
     ) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from penstock.algebra.nodes import TriplePattern, Var
 from penstock.plan import steps
-from penstock.plan.rules import components
+from penstock.plan.analysis.rules import components
 from penstock.plan.steps import Step
 from penstock.terms import BlankNode, Literal
 

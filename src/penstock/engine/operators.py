@@ -190,7 +190,7 @@ class Seen:
     def __init__(self, store: Store, *, at_once: bool = False) -> None:
         self.store = store
         self.at_once = at_once  # others look into the store, so every row must be in it at once
-        store.before_expiry = self._settle
+        store.before_expiry = self._take_unasked
         # By timeless or not: of which generation and how many rows, and the chains themselves.
         self._chains: dict[bool, tuple[int, int, np.ndarray, np.ndarray, np.ndarray]] = {}
         self._unasked: list[Frame] = []  # rows that were new without a look
@@ -202,7 +202,7 @@ class Seen:
             return frame
         lonely = self._lonely(frame)
         if lonely is None:
-            self._settle(NEVER)
+            self._take_unasked(NEVER)
             lonely = np.zeros(len(frame), bool)
         elif lonely.all():
             self._unasked.append(frame)
@@ -235,7 +235,7 @@ class Seen:
         lonely[:-1] &= rising
         return lonely
 
-    def _settle(self, watermark: int) -> None:
+    def _take_unasked(self, watermark: int) -> None:
         """Takes the unasked rows that are still needed into the store."""
         for frame in self._unasked:
             until = self.store.until(frame)

@@ -27,7 +27,7 @@ from penstock.engine.thresholds import Sieve, sieves
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
-from penstock.plan.keys import Key
+from penstock.plan.analysis.keys import Key
 from penstock.plan.planning import Plan
 
 _NO_TERMS = TermChunk()

@@ -226,20 +226,20 @@ class Shard:
         """Runs a circle until it is quiet: first what follows at once, then as time moves on."""
         places = [place for group in unit.groups for place in group]
 
-        def settle(part: Clock) -> None:
+        def until_quiet(part: Clock) -> None:
             self._go_through(unit, part)
             while any(any(self._inbox[place]) for place in places):
                 self._go_through(unit, Clock(part.now, part.now))
 
-        settle(Clock(clock.before, clock.before, clock.first))
+        until_quiet(Clock(clock.before, clock.before, clock.first))
         clock = clock.after(clock.before)
         while unit.by_instant:
             due = self._next_due(places, clock.passed.values())
             if due >= clock.now:
                 break
-            settle(clock.until(due + 1))
+            until_quiet(clock.until(due + 1))
             clock = clock.after(due + 1)
-        settle(clock)
+        until_quiet(clock)
 
     def _run(self, place: int, clock: Clock) -> None:
         operator, inbox = self.operators[place], self._inbox[place]

@@ -10,7 +10,7 @@ from penstock.errors import PenstockError, QueryError, Span, UsageError
 from penstock.languages.ep_sparql import EpSparqlTranslator
 from penstock.languages.grammar import syntax_tree
 from penstock.languages.queries import SparqlTranslator
-from penstock.languages.source import Source, tokens_of
+from penstock.languages.text import QueryText, tokens_of
 from penstock.terms import NamedNode
 
 __all__ = ["DEEPEST", "LANGUAGES", "LONGEST", "Language", "parse"]
@@ -76,7 +76,7 @@ def parse(
         )
     chosen = LANGUAGES[language]
     try:
-        source = Source(text, origin)
+        source = QueryText(text, origin)
         tree = syntax_tree(source, chosen.grammars)
         translator = chosen.translator(source, base)
         query = translator.query(tree)

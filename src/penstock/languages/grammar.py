@@ -8,8 +8,8 @@ from importlib.resources import files
 from lark import Lark, Tree
 from lark.exceptions import UnexpectedInput
 
-from penstock.languages.source import Source
 from penstock.languages.syntax_errors import explain
+from penstock.languages.text import QueryText
 
 
 @lru_cache(maxsize=None)
@@ -27,7 +27,7 @@ def parser(*grammars: str) -> Lark:
     )
 
 
-def syntax_tree(source: Source, grammars: tuple[str, ...]) -> Tree:
+def syntax_tree(source: QueryText, grammars: tuple[str, ...]) -> Tree:
     """The syntax tree of a query text."""
     lark = parser(*grammars)
     try:

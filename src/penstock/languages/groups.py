@@ -12,8 +12,8 @@ from penstock.algebra import nodes as a
 from penstock.algebra.balance import balanced, conjunction
 from penstock.algebra.facts import placed
 from penstock.languages.expressions import ExpressionTranslator
-from penstock.languages.scope import in_scope
 from penstock.languages.triples import UNIT, Block, join
+from penstock.languages.visibility import in_scope
 
 GroupParts = tuple[a.Pattern, a.Expression | None]
 

@@ -10,7 +10,7 @@ from lark import Token, Tree
 from penstock.algebra import nodes as a
 from penstock.algebra.facts import placed
 from penstock.languages.names import Names
-from penstock.languages.source import Source
+from penstock.languages.text import QueryText
 from penstock.terms import RDF, XSD, Literal, NamedNode
 
 _STRING_ESCAPE = re.compile(r"\\(.)", re.S)
@@ -22,7 +22,7 @@ IRI_TOKENS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 class TermTranslator:
     """The leaves of the syntax tree; the base of the translation to the algebra."""
 
-    def __init__(self, source: Source, base: str | None = None) -> None:
+    def __init__(self, source: QueryText, base: str | None = None) -> None:
         self.source = source
         self.names = Names(source, base)
         self._fresh: Counter[str] = Counter()

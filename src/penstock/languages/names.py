@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from lark import Token
 
-from penstock.languages.source import Source
+from penstock.languages.text import QueryText
 from penstock.terms import NamedNode
 
 WELL_KNOWN_PREFIXES = {
@@ -48,7 +48,7 @@ _REFERENCE = re.compile(
 class Names:
     """The prologue of a query: turns IRI tokens into IRIs."""
 
-    def __init__(self, source: Source, base: str | None = None) -> None:
+    def __init__(self, source: QueryText, base: str | None = None) -> None:
         self.source = source
         self.base = base
         self.prefixes: dict[str, str] = {}

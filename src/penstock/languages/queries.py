@@ -11,8 +11,8 @@ from penstock.algebra import nodes as a
 from penstock.algebra.balance import conjunction
 from penstock.languages.expressions import Aggregation, replace_vars
 from penstock.languages.groups import GroupTranslator, with_filter
-from penstock.languages.scope import in_scope, visible
 from penstock.languages.triples import UNIT, Block, Template, join
+from penstock.languages.visibility import in_scope, visible
 
 
 @dataclass

@@ -11,7 +11,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from penstock.errors import QueryError
 from penstock.languages.foreign import foreign
-from penstock.languages.source import Source
+from penstock.languages.text import QueryText
 
 _KEYWORD_PATTERN = re.compile(r"\(\?:([\w|]+)\)\\b")
 _WORD = re.compile(r"[A-Za-z_]\w*(?![\w:])")
@@ -67,7 +67,7 @@ _TERMINAL_NAMES = {
 _MOST_EXPECTED = 8
 
 
-def explain(lark: Lark, source: Source) -> QueryError:
+def explain(lark: Lark, source: QueryText) -> QueryError:
     """The error of a text that the parser has refused."""
     text = source.text
     if found := foreign(text):
@@ -113,7 +113,7 @@ def _too_long(lark: Lark, token: str, accepts: set[str]) -> str | None:
     return f"it is read as one word, the longest possible; write a space after {token[: max(lengths)]}"
 
 
-def _ends_too_early(source: Source, expected: tuple[list[str], list[str]]) -> QueryError:
+def _ends_too_early(source: QueryText, expected: tuple[list[str], list[str]]) -> QueryError:
     text = source.text
     if not re.sub(r"#[^\r\n]*", "", text).strip():
         return source.error(
@@ -134,7 +134,7 @@ def _ends_too_early(source: Source, expected: tuple[list[str], list[str]]) -> Qu
     return source.error("the query ends too early", source.span(end, end), _one_of(*expected))
 
 
-def _broken_string(source: Source, position: int, quote: str) -> QueryError:
+def _broken_string(source: QueryText, position: int, quote: str) -> QueryError:
     text = source.text
     if text[max(0, position - 2) : position] == quote * 2:
         position, quote = position - 2, quote * 3  # """ without its end was read as "" and "
@@ -164,7 +164,7 @@ def _broken_string(source: Source, position: int, quote: str) -> QueryError:
     return source.error("this string is never closed", source.span(position, end), hint)
 
 
-def _broken_iri(source: Source, position: int) -> QueryError:
+def _broken_iri(source: QueryText, position: int) -> QueryError:
     text = source.text
     good = re.compile(r'<[^<>"{}|^`\\\x00-\x20]*').match(text, position).end()
     if good < len(text) and text[good] in '"{}|^`\\ ':
@@ -179,7 +179,7 @@ def _broken_iri(source: Source, position: int) -> QueryError:
 
 
 def _unexpected_word(
-    lark: Lark, source: Source, word: re.Match[str], keywords: list[str], others: list[str]
+    lark: Lark, source: QueryText, word: re.Match[str], keywords: list[str], others: list[str]
 ) -> QueryError:
     name = word[0]
     span = source.span(word.start(), word.end())
@@ -213,7 +213,7 @@ def _unexpected_word(
 
 
 def _keyword_hint(
-    source: Source, word: re.Match[str], keyword: str, others: list[str], fallback: str | None
+    source: QueryText, word: re.Match[str], keyword: str, others: list[str], fallback: str | None
 ) -> str | None:
     """A better hint where the usual reason of a misplaced keyword is known."""
     opened = [p for p in _open_brackets(source.text, word.start()) if source.text[p] == "{"]
@@ -233,7 +233,7 @@ def _keyword_hint(
     return fallback
 
 
-def _wrong_bracket(source: Source, position: int, fallback: str | None) -> QueryError:
+def _wrong_bracket(source: QueryText, position: int, fallback: str | None) -> QueryError:
     text = source.text
     span = source.span(position, position + 1)
     opened = _open_brackets(text, position)

@@ -10,7 +10,7 @@ from penstock.algebra import nodes as a
 from penstock.algebra.balance import balanced
 from penstock.algebra.facts import placed
 from penstock.languages.leaves import TermTranslator
-from penstock.languages.source import tokens_of
+from penstock.languages.text import tokens_of
 from penstock.terms import RDF, BlankNode
 
 UNIT = a.BGP(())

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra.nodes import Dataset, Graph, Query, Var
 from penstock.errors import QueryError
-from penstock.plan.walk import nodes
+from penstock.plan.analysis.walk import nodes
 from penstock.terms import NamedNode
 
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 
 from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Select
 from penstock.errors import QueryError
-from penstock.plan.catalog import Catalog, unknown_source
-from penstock.plan.compile import compile_query
-from penstock.plan.keys import Key, NoKey, find_program_key
-from penstock.plan.reads import query_needs_instants
-from penstock.plan.rules import (
-    Program,
+from penstock.plan.analysis.keys import Key, NoKey, find_program_key
+from penstock.plan.analysis.reads import query_needs_instants
+from penstock.plan.analysis.rules import (
+    RuleProgram,
     instant_streams,
     programs,
     timeless_templates,
     with_rules,
 )
+from penstock.plan.catalog import Catalog, unknown_source
+from penstock.plan.compilation.compile import compile_query
 from penstock.plan.steps import Step
 
 KINDS = {Select: "select", Construct: "construct", Ask: "ask", Describe: "describe"}
@@ -41,7 +41,7 @@ class Plan:
 
     catalog: Catalog
     queries: tuple[PlannedQuery, ...]
-    programs: tuple[Program, ...]
+    programs: tuple[RuleProgram, ...]
     feeds: bool = True  # what CONSTRUCT derives enters the streams
 
     def __getstate__(self) -> dict:
@@ -93,7 +93,7 @@ def make_plan(
         except QueryError as error:  # with several queries it says which
             raise (error.located(parsed[0].text, parsed[0].origin) if len(parsed) == 1 else error) from None
     else:
-        groups = tuple(Program((i,), (0,)) for i in range(len(queries)))
+        groups = tuple(RuleProgram((i,), (0,)) for i in range(len(queries)))
     datasets = [catalog.active(query.dataset) for query in queries]
     instants = instant_streams(queries, datasets)
     timeless = timeless_templates(queries, datasets) if feeds else ()

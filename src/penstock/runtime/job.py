@@ -19,8 +19,8 @@ from pathlib import Path
 
 from penstock.errors import InputError
 from penstock.runtime.contract import DecoderFactory, Program
-from penstock.runtime.placement import shard_keys
-from penstock.runtime.watermark import Timing
+from penstock.runtime.detection.placement import shard_keys
+from penstock.runtime.detection.watermark import Timing
 from penstock.sources.streams import StreamSpec
 
 JOB_FILE = "job.pickle"

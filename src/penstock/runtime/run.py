@@ -23,17 +23,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.decode.formats import SUFFIXES, Compression, Format, split_suffixes
 from penstock.errors import Finding, InternalError, UsageError
-from penstock.runtime.checkpoint import Checkpoint, open_checkpoint
 from penstock.runtime.contract import DecoderFactory, Program, RunStatistics
-from penstock.runtime.decoding import file_decoder, predicates_in
-from penstock.runtime.detect import Detector
+from penstock.runtime.detection.detector import Detector
+from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.failures import reason_of, recovered, storage_failure
+from penstock.runtime.intake.decoding import file_decoder, predicates_in
+from penstock.runtime.intake.late import count_elements
+from penstock.runtime.intake.source import ElementSource
 from penstock.runtime.job import JOB_FILE, Job, publish
-from penstock.runtime.late import count_elements
-from penstock.runtime.rows import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
-from penstock.runtime.session import our_workers, run_session
-from penstock.runtime.source import ElementSource
-from penstock.runtime.watermark import Timing
+from penstock.runtime.messages import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
+from penstock.runtime.recovery.checkpoint import Checkpoint, open_checkpoint
+from penstock.runtime.session.session import our_workers, run_session
 from penstock.sources.files import FileSourceOptions
 from penstock.sources.segments import files_below, listed, unread_files
 from penstock.sources.splits import LARGEST_SPLIT

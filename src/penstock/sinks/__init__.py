@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from penstock.algebra.nodes import ParsedQuery
 from penstock.errors import UsageError
-from penstock.sinks.answers import Answers, Shape, shapes_of
+from penstock.sinks.answers import AnswerTables, Shape, shapes_of
 from penstock.sinks.destinations import (
     NativeParts,
     ParquetFile,
@@ -33,8 +33,8 @@ from penstock.sinks.side_outputs import SideOutput, SideOutputs
 from penstock.sinks.terminal import TableText
 
 __all__ = [
-    "FORMATS", "Answers", "Existing", "Shape", "SideOutput", "SideOutputs", "Sink", "format_for", "open_sink",
-    "shapes_of",
+    "FORMATS", "AnswerTables", "Existing", "Shape", "SideOutput", "SideOutputs", "Sink", "format_for",
+    "open_sink", "shapes_of",
 ]  # fmt: skip
 
 FORMATS = ("table", "csv", "json", "nquads", "trig", "parquet")

@@ -18,7 +18,7 @@ from penstock.algebra.naming import distinct, name_of
 from penstock.algebra.nodes import Ask, Construct, Describe, ParsedQuery, Select
 from penstock.terms import XSD
 
-Answers = Mapping[int, pa.Table]
+AnswerTables = Mapping[int, pa.Table]
 """The answers of one batch: the query's number, and its table."""
 
 TRIPLE_COLUMNS = ("subject", "predicate", "object")

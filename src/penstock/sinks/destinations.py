@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from penstock.algebra.naming import distinct
 from penstock.errors import InputError, UsageError
 from penstock.sinks import journal
-from penstock.sinks.answers import Answers, Layout, Shape, term_column
+from penstock.sinks.answers import AnswerTables, Layout, Shape, term_column
 from penstock.sinks.formats import Encoder
 from penstock.sinks.journal import Existing, Journal, JournaledFile, check_existing, write_atomically
 from penstock.sinks.native import NativeTypes
@@ -36,7 +36,7 @@ class Sink(ABC):
     """Takes the answers batch by batch."""
 
     @abstractmethod
-    def write(self, batch_id: int, answers: Answers) -> None:
+    def write(self, batch_id: int, answers: AnswerTables) -> None:
         """Takes one batch; on return its answers are safe. The same batch may come again."""
 
     @abstractmethod
@@ -60,7 +60,7 @@ class StandardOutput(Sink):
         self.stream.write(encoder.header())
         self.stream.flush()
 
-    def write(self, batch_id: int, answers: Answers) -> None:
+    def write(self, batch_id: int, answers: AnswerTables) -> None:
         data = self.encoder.batch(answers, first=self.first)
         if data:
             self.first = False
@@ -78,7 +78,7 @@ class Terminal(Sink):
     def __init__(self, encoder: TableText) -> None:
         self.encoder = encoder
 
-    def write(self, batch_id: int, answers: Answers) -> None:
+    def write(self, batch_id: int, answers: AnswerTables) -> None:
         self.encoder.show(answers)
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class SingleFile(Sink):
         kept = open_journal(checkpoint, path, encoder.suffix)
         self.file = JournaledFile(path, kept, encoder.header(), encoder.footer(), existing)
 
-    def write(self, batch_id: int, answers: Answers) -> None:
+    def write(self, batch_id: int, answers: AnswerTables) -> None:
         self.file.prepare(batch_id)
         data = self.encoder.batch(answers, first=self.file.only_header)
         self.file.append(batch_id, data)
@@ -154,7 +154,7 @@ class Parts(Sink):
     def part(self, number: int, batch_id: int) -> Path:
         return self.folders[number] / f"part-{batch_id:08d}.{self.suffix}"
 
-    def write(self, batch_id: int, answers: Answers) -> None:
+    def write(self, batch_id: int, answers: AnswerTables) -> None:
         for number in self.folders:
             part = self.part(number, batch_id)
             table = answers.get(number)
@@ -219,7 +219,7 @@ class ParquetFile(Sink):
         self.earlier.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self.path, self.earlier)
 
-    def write(self, batch_id: int, answers: Answers) -> None:
+    def write(self, batch_id: int, answers: AnswerTables) -> None:
         self.parts.write(batch_id, answers)
 
     def close(self) -> None:

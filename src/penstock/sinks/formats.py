@@ -31,7 +31,7 @@ from pyoxigraph import RdfFormat, parse, serialize
 from penstock.errors import UsageError
 from penstock.sinks.answers import (
     INTERVAL_COLUMNS,
-    Answers,
+    AnswerTables,
     Layout,
     Shape,
     instant_column,
@@ -62,13 +62,13 @@ class Encoder(ABC):
         return b""
 
     @abstractmethod
-    def batch(self, answers: Answers, *, first: bool) -> bytes:
+    def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
         """The answers of one batch; `first`: nothing but the header was written before."""
 
     def footer(self) -> bytes:
         return b""
 
-    def tables(self, answers: Answers) -> Iterator[tuple[int, Shape, pa.Table]]:
+    def tables(self, answers: AnswerTables) -> Iterator[tuple[int, Shape, pa.Table]]:
         """The tables that are not empty, in the order of the queries."""
         for number, shape in self.shapes.items():
             table = answers.get(number)
@@ -92,7 +92,7 @@ class Csv(_Columns):
     def header(self) -> bytes:
         return self._lines([self.layout.names])
 
-    def batch(self, answers: Answers, *, first: bool) -> bytes:
+    def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
         return b"".join(self._table(shape, table) for _, shape, table in self.tables(answers))
 
     def _table(self, shape: Shape, table: pa.Table) -> bytes:
@@ -127,7 +127,7 @@ class Json(_Columns):
         head = json.dumps({"vars": self.layout.names}, ensure_ascii=False)
         return f'{{"head": {head},\n "results": {{"bindings": ['.encode()
 
-    def batch(self, answers: Answers, *, first: bool) -> bytes:
+    def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
         lines = b"".join(self._table(shape, table) for _, shape, table in self.tables(answers))
         # Each line begins with what ends the one before it.
         return lines[1:] if first else lines
@@ -165,7 +165,7 @@ class NativeJson(_Columns):
     def header(self) -> bytes:
         return b"["
 
-    def batch(self, answers: Answers, *, first: bool) -> bytes:
+    def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
         lines = b"".join(self._table(shape, table) for _, shape, table in self.tables(answers))
         return lines[1:] if first else lines
 
@@ -221,7 +221,7 @@ class _Elements(Encoder):
                     hint="use csv, json, table or parquet, or write the query as a CONSTRUCT",
                 )
 
-    def quads(self, answers: Answers) -> Iterator[str]:
+    def quads(self, answers: AnswerTables) -> Iterator[str]:
         """Lines of N-Quads; the lines of an element stand together."""
         for _, shape, table in self.tables(answers):
             elements: dict[tuple[int | None, int | None], list[str]] = {}
@@ -250,7 +250,7 @@ class NQuads(_Elements):
     name = "nquads"
     suffix = "nq"
 
-    def batch(self, answers: Answers, *, first: bool) -> bytes:
+    def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
         return "".join(self.quads(answers)).encode()
 
 
@@ -272,7 +272,7 @@ class TriG(_Elements):
         lines = (f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in self.prefixes.items())
         return "".join(lines).encode()
 
-    def batch(self, answers: Answers, *, first: bool) -> bytes:
+    def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
         lines = "".join(self.quads(answers)).encode()
         quads = sorted(parse(lines, RdfFormat.N_QUADS), key=lambda quad: str(quad.graph_name))
         document = serialize(quads, format=RdfFormat.TRIG, prefixes=self.prefixes)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.sinks.answers import Answers, Layout, Shape, rendered_rows, short_text
+from penstock.sinks.answers import AnswerTables, Layout, Shape, rendered_rows, short_text
 from penstock.sinks.formats import Encoder
 from penstock.timeline import DAY, format_instant
 
@@ -39,18 +39,18 @@ class TableText(Encoder):
         self.widths = {number: [len(name) for name in self.names[number]] for number in shapes}
         self.spoke_last: int | None = None
 
-    def batch(self, answers: Answers, *, first: bool) -> bytes:
+    def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
         """The new rows as text without colour, for files."""
         out = io.StringIO()
         self._print(Console(file=out, width=_PLAIN_WIDTH, color_system=None), answers)
         text = "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
         return text.encode()
 
-    def show(self, answers: Answers) -> None:
+    def show(self, answers: AnswerTables) -> None:
         """Prints the new rows on the terminal."""
         self._print(self.console or Console(), answers)
 
-    def _print(self, console: Console, answers: Answers) -> None:
+    def _print(self, console: Console, answers: AnswerTables) -> None:
         for number, _, table in self.tables(answers):
             rows = rendered_rows(table, self.render[number], short_instant)
             if len(self.shapes) > 1 and number != self.spoke_last:

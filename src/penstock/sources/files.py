@@ -1,7 +1,7 @@
 """Files and directories as a source of Structured Streaming.
 
 The reader plans splits on the driver (`splits.py`); what a task does with its splits is the
-business of a subclass, which overrides `FileStreamReader.read` (see `runtime/intake.py`).
+business of a subclass, which overrides `FileStreamReader.read` (see `runtime/intake/routing.py`).
 """
 
 from __future__ import annotations

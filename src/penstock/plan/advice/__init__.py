@@ -1,0 +1,1 @@
+"""What people are told about a plan: `check` and `explain`."""

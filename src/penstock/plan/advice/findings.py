@@ -1,0 +1,403 @@
+"""What probably was not meant: the warnings of `penstock check`.
+
+    unbounded-state     an operator remembers for ever, because no getDURATION() bounds it
+    cartesian-sequence  two sides that meet share no variable: every pair is an answer
+    no-effect           a MINUS whose sides share no variable removes nothing
+    never-bound         a variable is used, but no pattern that is seen there binds it
+    unknown-source      FROM or GRAPH names nothing that is registered
+    unknown-function    a function nobody knows: its expression is an error in every solution
+    type-error          an expression whose types do not fit: an error in every solution, too
+    unread-stream       no query reads a registered stream (unread-graph: a static graph)
+
+Each is a `Finding` at the place of its cause: the operator, the triple, the name, the expression.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.algebra.facts import once, place_of
+from penstock.algebra.nodes import (
+    BGP,
+    Call,
+    Construct,
+    Describe,
+    EqJoin,
+    EqLeftJoin,
+    Exists,
+    Expression,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Minus,
+    ParsedQuery,
+    Pattern,
+    Project,
+    SeqJoin,
+    SeqRightJoin,
+    Var,
+)
+from penstock.errors import Finding, Span
+from penstock.functions.builtins import FUNCTIONS, PREDICATES
+from penstock.functions.evaluate import known_function
+from penstock.plan.advice.retention import Memory, author_name, memories
+from penstock.plan.advice.type_errors import type_errors
+from penstock.plan.analysis.bounds import duration_bound
+from penstock.plan.analysis.leaves import query_leaves
+from penstock.plan.analysis.reads import reads_stream
+from penstock.plan.analysis.variables import Vars, of_expression, of_template, of_terms, possible
+from penstock.plan.analysis.walk import (
+    OPERATOR_NAMES,
+    children,
+    exists_patterns,
+    expressions,
+    nodes,
+    subexpressions,
+)
+from penstock.plan.catalog import ActiveDataset, Catalog, unknown_source_hint
+from penstock.plan.wording import in_words, leaf_text
+from penstock.terms import NamedNode
+
+_MEETING = (Join, SeqJoin, EqJoin, LeftJoin, SeqRightJoin, EqLeftJoin)
+_BOUND_IT = 'FILTER (getDURATION() < "PT1H"^^xsd:dayTimeDuration)'
+
+
+def query_findings(parsed: ParsedQuery, catalog: Catalog) -> tuple[Finding, ...]:
+    """The findings about one query, those about what it names first."""
+    query = parsed.query
+    dataset = _known_part(catalog, parsed)
+    place = _Places(dict(parsed.spans))
+    found = [
+        *_unknown_sources(parsed, catalog),
+        *_unknown_functions(query.pattern),
+        *type_errors(query.pattern),
+        *_never_bound(parsed, place),
+        *_cartesian(query.pattern, dataset, place, ()),
+        *_unbounded(query.pattern, dataset, place),
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def run_findings(queries: Sequence[ParsedQuery], catalog: Catalog) -> tuple[Finding, ...]:
+    """The findings about what is registered: streams and static graphs that nobody reads."""
+    streams: set[int] = set()
+    graphs: set[int] = set()
+    for parsed in queries:
+        for leaf in query_leaves(parsed.query, _known_part(catalog, parsed)):
+            streams |= leaf.graph.streams
+            graphs |= leaf.graph.graphs
+    found = []
+    for index, stream in enumerate(catalog.streams):
+        if index not in streams:
+            found.append(_unread("stream", stream.iri))
+    for index, graph in enumerate(catalog.graphs):
+        if index not in graphs:
+            found.append(_unread("graph", graph.iri))
+    return tuple(dict.fromkeys(found))
+
+
+def _unread(kind: str, iri: str | None) -> Finding:
+    name = f"<{iri}>" if iri is not None else "that was given without a name"
+    if iri is None:
+        hint = "leave FROM out, or give it a name and say FROM or GRAPH with that name"
+    elif kind == "graph":
+        hint = f"read it with GRAPH <{iri}> {{ … }} or FROM <{iri}>, or give it without a name"
+    else:
+        hint = f"read it with GRAPH <{iri}> {{ … }} or FROM <{iri}>"
+    what = "stream" if kind == "stream" else "static graph"
+    return Finding(f"unread-{kind}", f"no query reads the {what} {name}", hint)
+
+
+def _known_part(catalog: Catalog, parsed: ParsedQuery) -> ActiveDataset:
+    """The query's dataset, without the names that nothing is registered under."""
+    clause = parsed.query.dataset
+    if clause is None:
+        return catalog.active(None)
+    unknown = catalog.unknown(clause)
+    return catalog.active(
+        replace(
+            clause,
+            default=tuple(name for name in clause.default if name not in unknown),
+            named=tuple(name for name in clause.named if name not in unknown),
+        )
+    )
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the variables of a query stand."""
+
+    spans: dict[Var, Span]
+
+    def first(self, variables: Iterable[Var]) -> Span | None:
+        """The foremost place of any of these variables."""
+        known = [self.spans[var] for var in variables if var in self.spans]
+        return min(known, key=lambda span: (span.line, span.column), default=None)
+
+
+# --- names that nothing is known under -------------------------------------------------------
+
+
+def _unknown_sources(parsed: ParsedQuery, catalog: Catalog) -> Iterator[Finding]:
+    for name in catalog.unknown(parsed.query.dataset):
+        message = f"FROM {name} names no registered stream or graph"
+        hint = unknown_source_hint(name.value, catalog.names())
+        yield Finding("unknown-source", message, hint, parsed.query.dataset.facts.get(name))
+    named = _known_part(catalog, parsed)
+    for node in nodes(parsed.query.pattern):
+        if not isinstance(node, Graph) or not isinstance(node.name, NamedNode):
+            continue
+        if named.graph(node.name).is_empty:
+            iri = node.name.value
+            if not catalog.named(iri).is_empty:
+                message = f"GRAPH {node.name} matches nothing: FROM NAMED does not list it"
+                yield Finding("unknown-source", message, f"add FROM NAMED <{iri}>", place_of(node))
+            else:
+                message = f"GRAPH {node.name} names no registered stream or graph"
+                hint = unknown_source_hint(iri, catalog.names())
+                yield Finding("unknown-source", message, hint, place_of(node))
+
+
+def _unknown_functions(pattern: Pattern) -> Iterator[Finding]:
+    for node in nodes(pattern):
+        for expression in expressions(node):
+            for part in subexpressions(expression):
+                if isinstance(part, Call) and not known_function(part.name):
+                    close = difflib.get_close_matches(part.name, [*FUNCTIONS, *PREDICATES], n=1)
+                    yield Finding(
+                        "unknown-function",
+                        f"the function {part.name} is not known; calling it is an error in every solution",
+                        f"did you mean {close[0]}?" if close else None,
+                        place_of(part),
+                    )
+
+
+# --- variables that nothing binds ------------------------------------------------------------
+
+
+def _never_bound(parsed: ParsedQuery, place: _Places) -> Iterator[Finding]:
+    query = parsed.query
+    used = list(_uses(query.pattern, frozenset()))
+    visible = possible(query.pattern)
+    if isinstance(query, Construct):
+        used.append(("the CONSTRUCT template", of_template(query.template), visible))
+    elif isinstance(query, Describe):
+        used.append(("DESCRIBE", of_terms(query.subjects), visible))
+    everywhere = frozenset().union(*(possible(node) for node in nodes(query.pattern)))
+    reported: set[Var] = set()
+    for where, variables, bound in used:
+        for var in sorted(variables - bound, key=lambda var: var.name):
+            if var.hidden or var in reported:
+                continue
+            reported.add(var)
+            message = f"{var} in {where} is never bound there"
+            at = place_of(var) or place.first((var,))
+            yield Finding("never-bound", message, _hint(var, bound, everywhere), at)
+
+
+def _hint(var: Var, bound: Vars, everywhere: Vars) -> str | None:
+    if var in everywhere:
+        return (
+            f"{var} is bound elsewhere in the query, but an expression sees only its own group; "
+            "move it outwards, or let the inner SELECT name the variable"
+        )
+    names = sorted(other.name for other in bound | everywhere if not other.hidden)
+    close = difflib.get_close_matches(var.name, names, n=1, cutoff=0.7)
+    return f"did you mean ?{close[0]}?" if close else "no pattern of the query has this variable"
+
+
+def _uses(pattern: Pattern, outer: Vars) -> Iterator[tuple[str, Vars, Vars]]:
+    """Each place that uses variables: what it is, which ones, and those that are bound there.
+
+    `outer` are the variables that an EXISTS around it substitutes.
+    """
+    bound = frozenset().union(outer, *(possible(child) for child in children(pattern)))
+    where = _KEYWORDS.get(type(pattern).__name__, "FILTER")
+    for expression in expressions(pattern):
+        parts = list(subexpressions(expression))
+        yield where, of_terms(parts), bound
+        for part in parts:
+            if isinstance(part, Exists):
+                yield from _uses(part.pattern, bound)
+    if isinstance(pattern, Project):
+        yield "SELECT", frozenset(pattern.vars), bound
+    inside = outer & frozenset(pattern.vars) if isinstance(pattern, Project) else outer
+    for child in children(pattern):
+        yield from _uses(child, inside)
+
+
+_KEYWORDS = {"Extend": "BIND or SELECT", "Group": "GROUP BY or an aggregate", "OrderBy": "ORDER BY"}
+
+
+# --- sides that meet without a shared variable -----------------------------------------------
+
+
+def _cartesian(
+    pattern: Pattern, dataset: ActiveDataset, place: _Places, conditions: tuple[Expression, ...]
+) -> Iterator[Finding]:
+    """Sides that share no variable; `conditions` of filters above may relate them after all."""
+    if isinstance(pattern, Filter):
+        conditions = (*conditions, pattern.condition)
+    elif isinstance(pattern, Project):
+        conditions = ()
+    if isinstance(pattern, _MEETING):
+        own = (*conditions, *expressions(pattern))
+        left, right = possible(pattern.left), possible(pattern.right)
+        if (
+            reads_stream(pattern.left, dataset)
+            and reads_stream(pattern.right, dataset)
+            and not _related(left, right, own)
+            and not _constants(pattern.left) & _constants(pattern.right)
+        ):
+            name = OPERATOR_NAMES[type(pattern)]
+            what = "two groups" if isinstance(pattern, Join) else f"the sides of {name}"
+            yield _cartesian_finding(what, left, right, place_of(pattern) or place.first(right))
+    elif isinstance(pattern, Minus) and not possible(pattern.left) & possible(pattern.right):
+        yield Finding(
+            "no-effect",
+            "MINUS removes nothing, because its sides share no variable",
+            "FILTER NOT EXISTS { … } removes also then",
+            place_of(pattern) or place.first(possible(pattern.right)),
+        )
+    elif isinstance(pattern, BGP) and dataset.default.reads_stream:
+        yield from _unconnected(pattern, place, conditions)
+    inside = dataset.within(pattern.name) if isinstance(pattern, Graph) else dataset
+    for child in children(pattern):
+        yield from _cartesian(child, inside, place, conditions)
+    for inner in exists_patterns(pattern):
+        yield from _cartesian(inner, inside, place, ())
+
+
+def _related(left: Vars, right: Vars, conditions: Iterable[Expression]) -> bool:
+    """Whether two sets of variables overlap, or a condition speaks of both."""
+    if not left or not right or left & right:
+        return True
+    return any(
+        mentioned & left and mentioned & right
+        for condition in conditions
+        for conjunct in _conjuncts(condition)
+        for mentioned in (of_expression(conjunct),)
+    )
+
+
+def _conjuncts(condition: Expression) -> Iterator[Expression]:
+    if isinstance(condition, Call) and condition.name == "&&":
+        for part in condition.args:
+            yield from _conjuncts(part)
+    else:
+        yield condition
+
+
+@once
+def _constants(pattern: Pattern) -> frozenset[NamedNode]:
+    """The resources that triple patterns name as subject or object: a shared one connects."""
+    return frozenset(
+        term
+        for node in nodes(pattern)
+        for leaf in (node.triples if isinstance(node, BGP) else (node,))
+        if hasattr(leaf, "subject")
+        for term in (leaf.subject, leaf.object)
+        if isinstance(term, NamedNode)
+    )
+
+
+def _unconnected(pattern: BGP, place: _Places, conditions: tuple[Expression, ...]) -> Iterator[Finding]:
+    """A BGP whose triple patterns fall apart into groups without a shared variable."""
+    having: defaultdict[object, list[object]] = defaultdict(list)  # what a thing is connected with
+    for number, triple in enumerate(pattern.triples):
+        for thing in (*of_terms(triple), *_constants(BGP((triple,)))):
+            having[thing].append(number)
+            having[number].append(thing)
+    for conjunct in (part for condition in conditions for part in _conjuncts(condition)):
+        for var in of_expression(conjunct):
+            having[var].append(conjunct)
+            having[conjunct].append(var)
+    first = next((n for n, triple in enumerate(pattern.triples) if of_terms(triple)), 0)
+    reached: dict[object, None] = {first: None}
+    waiting: list[object] = [first]
+    while waiting:
+        for thing in having[waiting.pop()]:
+            if thing not in reached:
+                reached[thing] = None
+                waiting.append(thing)
+    for number, triple in enumerate(pattern.triples):
+        if number not in reached and of_terms(triple):
+            what = f"`{leaf_text(triple)}` and the triples before it"
+            at = place_of(triple) or place.first(of_terms(triple))
+            yield _cartesian_finding(what, of_terms(reached), of_terms(triple), at)
+            return
+
+
+def _cartesian_finding(what: str, left: Vars, right: Vars, at: Span | None) -> Finding:
+    shown = [in_words(sorted(str(v) for v in side if not v.hidden)) for side in (left, right)]
+    on_each = f" (here {shown[0]}, there {shown[1]})" if all(shown) else ""
+    return Finding(
+        "cartesian-sequence",
+        f"{what} share no variable{on_each}: everything on one side meets everything on the other",
+        "use the same variable on both sides, or relate them with a FILTER",
+        at,
+    )
+
+
+# --- operators that remember for ever --------------------------------------------------------
+
+
+def _unbounded(pattern: Pattern, dataset: ActiveDataset, place: _Places) -> Iterator[Finding]:
+    endless = [memory for memory in memories(pattern, None, dataset) if memory.bound is None]
+    waiting = [memory for memory in endless if not memory.absence]
+    if waiting:
+        keeps = dict.fromkeys(f"{author_name(m)} remembers {m.keeps}" for m in waiting)
+        yield Finding(
+            "unbounded-state",
+            f"{in_words(keeps)} for ever, because no filter bounds getDURATION()",
+            _bounding_hint(pattern),
+            _place_of_memory(waiting[0]) or place.first(possible(waiting[0].kept)),
+        )
+    for memory in endless:
+        if memory.absence:
+            yield _unbounded_absence(memory, place)
+
+
+def _bounding_hint(pattern: Pattern) -> str:
+    """How to bound; with a word on filters that try to and do not succeed."""
+    for node in nodes(pattern):
+        for expression in expressions(node):
+            parts = subexpressions(expression)
+            measured = any(isinstance(p, Call) and p.name == "GETDURATION" for p in parts)
+            if isinstance(node, Filter) and measured and duration_bound(expression) is None:
+                return (
+                    "a filter on getDURATION() bounds if it demands < or <= and a constant length "
+                    "in days, hours, minutes and seconds"
+                )
+    return f"add {_BOUND_IT}"
+
+
+def _unbounded_absence(memory: Memory, place: _Places) -> Finding:
+    name = author_name(memory)
+    if name == "EXISTS" or isinstance(memory.node, Minus):
+        hint = (
+            f"{name} looks at the whole past; OPTIONAL {{ … {_BOUND_IT} }} with FILTER(!BOUND(…)) "
+            "looks back only so far"
+        )
+    else:
+        hint = f"put {_BOUND_IT} inside the optional group, so that older matches do not count"
+    return Finding(
+        "unbounded-state",
+        f"{name} remembers {memory.keeps} for ever",
+        hint,
+        _place_of_memory(memory) or place.first(possible(memory.kept)),
+    )
+
+
+def _place_of_memory(memory: Memory) -> Span | None:
+    """The operator that remembers; of a group of triples the first one, of EXISTS the expression."""
+    if isinstance(memory.node, BGP):
+        return place_of(memory.node.triples[0])
+    if memory.operator == "EXISTS":
+        found = (part for each in expressions(memory.node) for part in subexpressions(each))
+        return next((place_of(p) for p in found if isinstance(p, Exists) and p.pattern is memory.kept), None)
+    return place_of(memory.node)

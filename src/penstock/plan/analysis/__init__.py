@@ -1,0 +1,1 @@
+"""What a query needs to know of itself: one file per question."""

@@ -1,0 +1,207 @@
+"""How long operators must remember, as far as filters on getDURATION() say so.
+
+A filter `getDURATION() < D` lets through only solutions whose hull is shorter than D. Every
+solution that lies inside that hull is then as short, so the bound holds for all sub-patterns
+that contribute to it: both sides of Join, SEQ, EQUALS and UNION, and the required side of
+OPTIONAL, OPTIONALSEQ and MINUS. It does not hold for their optional or negative side (a
+match forgotten there would make its partner look unmatched) unless the condition of that
+very operator bounds the combination; EQUALSOPTIONAL combines equal intervals, so there it
+does. Aggregates, ORDER BY and LIMIT look at whole instants: no bound passes them.
+
+Bounds are in microseconds, the largest duration that is still allowed; None: no bound. One that
+is longer than the time between any two instants bounds nothing, so all others can be added to instants.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+from penstock.algebra.nodes import (
+    Call,
+    EqLeftJoin,
+    Expression,
+    Extend,
+    Filter,
+    LeftJoin,
+    Minus,
+    Pattern,
+    SeqRightJoin,
+    Var,
+)
+from penstock.functions.temporal import Duration
+from penstock.functions.values import value_of
+from penstock.plan.analysis.walk import PER_INSTANT, children
+from penstock.terms import Literal
+from penstock.timeline import LONGEST, SECOND
+
+Bound = int | None
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
+
+
+def tighter(one: Bound, other: Bound) -> Bound:
+    """The smaller of two bounds that both hold."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
+# --- what a condition allows ---------------------------------------------------------------
+
+
+def duration_bound(condition: Expression | None) -> Bound:
+    """The longest duration, in microseconds, with which a condition can be true.
+
+    It understands getDURATION(), getENDTIME(), getSTARTTIME(), constant durations and sums
+    and differences of them on either side of a comparison, under && and ||, and negated.
+    """
+    return None if condition is None else _bound(condition, negated=False)
+
+
+def _bound(condition: Expression, negated: bool) -> Bound:
+    if not isinstance(condition, Call):
+        return None
+    if condition.name == "!":
+        return _bound(condition.args[0], not negated)
+    if condition.name in ("&&", "||"):
+        parts = [_bound(part, negated) for part in condition.args]
+        if (condition.name == "&&") != negated:
+            bound = None
+            for part in parts:
+                bound = tighter(bound, part)
+            return bound
+        return None if None in parts else max(parts)
+    if condition.name not in _MIRRORED or len(condition.args) != 2:
+        return None
+    comparison = _NEGATED[condition.name] if negated else condition.name
+    return _of_comparison(comparison, *condition.args)
+
+
+def _of_comparison(comparison: str, left: Expression, right: Expression) -> Bound:
+    """The bound in `left comparison right`, brought to the form end - start < limit."""
+    one, other = _linear(left), _linear(right)
+    if one is None or other is None:
+        return None
+    end, start, constant = (a - b for a, b in zip(one, other, strict=True))
+    if end < 0:
+        end, start, constant = -end, -start, -constant
+        comparison = _MIRRORED[comparison]
+    if (end, start) != (1, -1):
+        return None
+    limit = -constant
+    if comparison == "<":
+        bound = max(0, math.ceil(limit) - 1)
+    elif comparison in ("<=", "="):
+        bound = max(0, math.floor(limit))
+    else:
+        return None
+    return bound if bound <= LONGEST else None
+
+
+_Linear = tuple[Fraction, Fraction, Fraction]
+
+
+def _linear(expression: Expression) -> _Linear | None:
+    """An expression as (factor of the end, factor of the start, constant microseconds)."""
+    if isinstance(expression, Literal):
+        micros = _constant(expression)
+        return None if micros is None else (Fraction(0), Fraction(0), micros)
+    if not isinstance(expression, Call):
+        return None
+    if expression.name == "GETDURATION":
+        return (Fraction(1), Fraction(-1), Fraction(0))
+    if expression.name == "GETENDTIME":
+        return (Fraction(1), Fraction(0), Fraction(0))
+    if expression.name == "GETSTARTTIME":
+        return (Fraction(0), Fraction(1), Fraction(0))
+    parts = [_linear(argument) for argument in expression.args]
+    if None in parts:
+        return None
+    if expression.name in ("+", "-") and len(parts) == 2:
+        sign = 1 if expression.name == "+" else -1
+        return tuple(a + sign * b for a, b in zip(*parts, strict=True))
+    if expression.name in ("UPLUS", "UMINUS") and len(parts) == 1:
+        sign = 1 if expression.name == "UPLUS" else -1
+        return tuple(sign * a for a in parts[0])
+    return None
+
+
+def _constant(literal: Literal) -> Fraction | None:
+    """A constant duration in microseconds; None for other literals, and if it has months."""
+    duration = value_of(literal)
+    if not isinstance(duration, Duration) or duration.months or duration.kind == "yearMonthDuration":
+        return None
+    return Fraction(duration.seconds) * SECOND
+
+
+# --- how bounds go down --------------------------------------------------------------------
+
+
+def own_bound(node: Pattern) -> Bound:
+    """The bound that the node's own condition puts on its solutions, or its combinations."""
+    if isinstance(node, Filter):
+        return duration_bound(_inlined(node.condition, node.pattern))
+    if isinstance(node, (LeftJoin, SeqRightJoin, EqLeftJoin)):
+        return duration_bound(node.condition)
+    return None
+
+
+def inherit(node: Pattern, bound: Bound) -> tuple[Bound, ...]:
+    """The bounds of a node's children, in their order, when its own solutions have `bound`.
+
+    Patterns in EXISTS inherit nothing.
+    """
+    own = own_bound(node)
+    if isinstance(node, Filter):
+        return (tighter(bound, own),)
+    if isinstance(node, EqLeftJoin):
+        # A longer right solution could only equal a left one that is too long as well.
+        return (bound, tighter(bound, own))
+    if isinstance(node, LeftJoin):
+        return (bound, own)
+    if isinstance(node, SeqRightJoin):
+        return (own, bound)
+    if isinstance(node, Minus):
+        return (bound, None)
+    if isinstance(node, PER_INSTANT):
+        return (None,)
+    return (bound,) * len(children(node))
+
+
+def push_bounds(pattern: Pattern, bound: Bound = None) -> Mapping[tuple[int, ...], Bound]:
+    """The bound of every node, by its place: () is the top, (1, 0) its right child's left."""
+    found: dict[tuple[int, ...], Bound] = {}
+
+    def visit(node: Pattern, place: tuple[int, ...], bound: Bound) -> None:
+        found[place] = bound
+        parts = zip(children(node), inherit(node, bound), strict=True)
+        for i, (child, below) in enumerate(parts):
+            visit(child, (*place, i), below)
+
+    visit(pattern, (), bound)
+    return found
+
+
+def _inlined(condition: Expression, pattern: Pattern) -> Expression:
+    """The condition with variables that a BIND directly below computes from the same interval."""
+    values: dict[Var, Expression] = {}
+    while isinstance(pattern, (Extend, Filter)):
+        if isinstance(pattern, Extend):
+            values[pattern.var] = pattern.expression
+        pattern = pattern.pattern
+    return _replaced(condition, values) if values else condition
+
+
+def _replaced(expression: Expression, values: dict[Var, Expression]) -> Expression:
+    if isinstance(expression, Var):
+        value = values.get(expression)
+        if value is None:
+            return expression
+        # A BIND sees only variables that were bound before it.
+        return _replaced(value, {var: v for var, v in values.items() if var != expression})
+    if isinstance(expression, Call):
+        return Call(expression.name, tuple(_replaced(arg, values) for arg in expression.args))
+    return expression

@@ -1,0 +1,273 @@
+"""The partition key: the variable by which the solutions of a query can be kept apart.
+
+A variable v is the key of a pattern if rows with different v never meet. That is so if
+every triple pattern or path that may read a stream contains v as its subject or object, and
+every operator keeps v: a projection names it, GROUP BY has it among its keys, nothing looks
+at all solutions of an instant (ORDER BY, LIMIT, aggregates without GROUP BY, ASK), no path
+wanders from node to node. A side that reads no stream is free: each partition has it whole.
+Timed solutions then all have v bound. Timeless ones that an operator spreads over the
+instants must have it bound too; the partition that owns that value answers for them.
+
+In a program of rules a derived triple must stay in its partition: where a rule's triple can
+match a leaf, the rule's key stands at the place where the leaf has its query's key.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.algebra.nodes import (
+    BGP,
+    Ask,
+    Construct,
+    Describe,
+    Extend,
+    Group,
+    OrderBy,
+    PathPattern,
+    Pattern,
+    Project,
+    Query,
+    Select,
+    Slice,
+    TriplePattern,
+    Var,
+)
+from penstock.plan.analysis.leaves import query_leaves
+from penstock.plan.analysis.matching import LeafPattern, LookUp, has_closure, look_ups
+from penstock.plan.analysis.reads import Templates, expands_timeless, inside, reads_stream
+from penstock.plan.analysis.rules import Connection
+from penstock.plan.analysis.variables import certain
+from penstock.plan.analysis.walk import ABSENCE, children, exists_patterns, required_and_other
+from penstock.plan.catalog import ActiveDataset
+from penstock.plan.wording import leaf_text
+from penstock.terms import BlankNode
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Solutions with different values of this variable never meet."""
+
+    variable: Var
+
+
+@dataclass(frozen=True, slots=True)
+class NoKey:
+    """The query runs in one partition, and why, in words."""
+
+    reason: str
+
+
+def leaf_key_position(leaf: TriplePattern | LookUp, key: Var) -> str | None:
+    """Where a triple pattern has the key: `subject`, else `object`, else None."""
+    if leaf.subject == key:
+        return "subject"
+    return "object" if leaf.object == key else None
+
+
+def find_key(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> Key | NoKey:
+    """The best key of a query, or the reason why it has none."""
+    if not _reads(query, dataset):
+        return NoKey("the query reads no stream, so there is nothing to distribute")
+    candidates = _candidates(query, dataset)
+    if not candidates:
+        return NoKey("no triple pattern that reads a stream has a variable as its subject or object")
+    reasons = [_query_obstacle(query, var, dataset, derived) for var in candidates]
+    for var, reason in zip(candidates, reasons, strict=True):
+        if reason is None:
+            return Key(var)
+    return NoKey(reasons[0])
+
+
+def possible_keys(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> tuple[Key, ...]:
+    """All keys of a query, the best one first."""
+    return tuple(
+        Key(var)
+        for var in _candidates(query, dataset)
+        if _query_obstacle(query, var, dataset, derived) is None
+    )
+
+
+def _reads(query: Query, dataset: ActiveDataset) -> bool:
+    return any(leaf.graph.reads_stream for leaf in query_leaves(query, dataset))
+
+
+def _candidates(query: Query, dataset: ActiveDataset) -> list[Var]:
+    """The variables of leaves that may read a stream; most often the subject comes first."""
+    subjects: Counter[Var] = Counter()
+    everywhere: Counter[Var] = Counter()
+    for leaf in query_leaves(query, dataset):
+        if not leaf.graph.reads_stream:
+            continue
+        ends = (leaf.pattern.subject, leaf.pattern.object)
+        for var in dict.fromkeys(end for end in ends if isinstance(end, Var)):
+            everywhere[var] += 1
+            subjects[var] += var == leaf.pattern.subject
+    # Only variables in every leaf can be keys; the rest serve the explanation. Stable order.
+    return sorted(everywhere, key=lambda var: (-everywhere[var], -subjects[var]))
+
+
+def _query_obstacle(query: Query, key: Var, dataset: ActiveDataset, derived: Templates) -> str | None:
+    """Why a variable is not the key of a query; None if it is."""
+    if isinstance(query, Ask):
+        return "ASK looks at all solutions of an instant"
+    if isinstance(query, Describe):
+        return "DESCRIBE looks for the triples of its resources in the whole stream"
+    pattern = query.pattern
+    if isinstance(query, Select) and isinstance(pattern, Project):
+        pattern = pattern.pattern  # nothing meets above the last projection
+    obstacle = _obstacle(pattern, key, dataset, derived)
+    if obstacle is not None:
+        return obstacle
+    if isinstance(query, Construct):
+        for triple in query.template:
+            if key not in triple and not any(isinstance(term, BlankNode) for term in triple):
+                return (
+                    f"the template triple `{leaf_text(triple)}` has no {key}, "
+                    f"so solutions with different {key} can make the same triple"
+                )
+    return None
+
+
+def _obstacle(
+    pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templates, *, in_exists: bool = False
+) -> str | None:
+    """Why solutions of a pattern with different values of the variable meet; None if never."""
+    if not reads_stream(pattern, dataset):
+        return None
+    if isinstance(pattern, BGP):
+        for triple in pattern.triples:
+            if leaf_key_position(triple, key) is None:
+                return _misses(triple, key)
+        return None
+    if isinstance(pattern, PathPattern):
+        if has_closure(pattern.path):
+            return f"the path `{leaf_text(pattern)}` goes from node to node without a fixed length"
+        if any(leaf_key_position(look_up, key) is None for look_up in look_ups(pattern)):
+            return _misses(pattern, key)
+        return None
+    obstacle = _own_obstacle(pattern, key, dataset, derived, in_exists)
+    if obstacle is not None:
+        return obstacle
+    for seen in inside(pattern, dataset):
+        for parts, below in ((children(pattern), in_exists), (exists_patterns(pattern), True)):
+            for part in parts:
+                obstacle = _obstacle(part, key, seen, derived, in_exists=below)
+                if obstacle is not None:
+                    return obstacle
+    return None
+
+
+def _own_obstacle(
+    pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templates, in_exists: bool
+) -> str | None:
+    """Why the operator itself lets solutions with different values of the variable meet."""
+    if isinstance(pattern, Slice):
+        return "LIMIT and OFFSET look at all solutions of an instant"
+    if isinstance(pattern, OrderBy):
+        return "ORDER BY looks at all solutions of an instant"
+    if isinstance(pattern, Group):
+        if not pattern.keys:
+            return "an aggregate without GROUP BY looks at all solutions of an instant"
+        if (key, key) not in pattern.keys:
+            return f"GROUP BY does not group by {key}"
+    if isinstance(pattern, Project) and key not in pattern.vars:
+        return f"a SELECT inside the query, or one with DISTINCT, does not keep {key}"
+    if isinstance(pattern, Extend) and pattern.var == key:
+        return f"{key} gets its value from an expression, not from the stream"
+    if expands_timeless(pattern, dataset, derived, in_exists=in_exists):
+        below = required_and_other(pattern)[0] if isinstance(pattern, ABSENCE) else pattern.pattern
+        if key not in certain(below):
+            return f"static solutions without {key} are compared with those of every {key}"
+    return None
+
+
+def _misses(leaf: LeafPattern, key: Var) -> str:
+    return f"`{leaf_text(leaf)}` may match a stream and does not have {key} as subject or object"
+
+
+# --- programs of rules ---------------------------------------------------------------------
+
+
+def find_program_key(
+    queries: Sequence[Query],
+    datasets: Sequence[ActiveDataset],
+    connections: Sequence[Connection],
+    derived: Templates = (),
+) -> tuple[Key | None, ...] | NoKey:
+    """A key for each query of a program, such that derived triples stay in their partition.
+
+    A query that reads no stream has None: every partition can evaluate it whole.
+    """
+    choices: list[list[Key | None]] = []
+    for query, dataset in zip(queries, datasets, strict=True):
+        if not _reads(query, dataset):
+            choices.append([None])
+            continue
+        keys = possible_keys(query, dataset, derived)
+        if not keys:
+            reason = find_key(query, dataset, derived)
+            assert isinstance(reason, NoKey)
+            return reason
+        choices.append(list(keys))
+    bad: list[Connection] = []
+    found = _choose(choices, queries, connections, bad)
+    if found is not None:
+        return found
+    clash = bad[0]
+    template = queries[clash.rule].template[clash.triple]
+    return NoKey(
+        f"`{leaf_text(template)}` of a rule feeds `{leaf_text(clash.leaf.pattern)}`, and their "
+        "queries cannot have their keys at the same place there"
+    )
+
+
+def _agree(
+    connection: Connection, queries: Sequence[Query], sender: Key | None, receiver: Key | None
+) -> bool:
+    """Whether a derived triple that matches the leaf belongs to the same partition there."""
+    if sender is None or receiver is None:
+        return True  # timeless triples are in every partition
+    template = queries[connection.rule].template[connection.triple]
+    return any(
+        end == receiver.variable and made == sender.variable
+        for end, made in (
+            (connection.look_up.subject, template.subject),
+            (connection.look_up.object, template.object),
+        )
+    )
+
+
+def _choose(
+    choices: list[list[Key | None]],
+    queries: Sequence[Query],
+    connections: Sequence[Connection],
+    bad: list[Connection],
+) -> tuple[Key | None, ...] | None:
+    """One key per query that all connections agree on; earlier choices are preferred."""
+    choices = [list(keys) for keys in choices]
+    changed = True
+    while changed:
+        changed = False
+        for connection in connections:
+            senders, receivers = choices[connection.rule], choices[connection.query]
+            keep = [s for s in senders if any(_agree(connection, queries, s, r) for r in receivers)]
+            kept = [r for r in receivers if any(_agree(connection, queries, s, r) for s in keep)]
+            if connection.rule == connection.query:
+                keep = kept = [s for s in senders if _agree(connection, queries, s, s)]
+            if not keep or not kept:
+                bad.append(connection)
+                return None
+            changed = changed or len(keep) < len(senders) or len(kept) < len(receivers)
+            choices[connection.rule], choices[connection.query] = keep, kept
+    open_query = next((i for i, keys in enumerate(choices) if len(keys) > 1), None)
+    if open_query is None:
+        return tuple(keys[0] for keys in choices)
+    for key in choices[open_query]:
+        attempt = [*choices[:open_query], [key], *choices[open_query + 1 :]]
+        found = _choose(attempt, queries, connections, bad)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,476 @@
+"""Algebra to steps: one function per operator, and the few rewrites that pay.
+
+On the way down go the active graph, the partition key and the bound on durations that the
+filters above imply. Filters are split at `&&` and pushed below joins to the side that binds
+their variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from penstock.algebra import balance
+from penstock.algebra import nodes as a
+from penstock.functions import chance
+from penstock.plan import steps
+from penstock.plan.analysis import bounds, variables, walk
+from penstock.plan.catalog import Catalog
+from penstock.plan.compilation.context import Context
+from penstock.plan.compilation.joining import joined
+from penstock.plan.compilation.paths import PathCompiler
+from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
+from penstock.plan.steps import Step, columns_of
+from penstock.terms import BlankNode, Literal, NamedNode, Term
+
+UNIT = steps.Table((), ((),))
+NOTHING = steps.Table((), ())
+
+
+def compile_query(
+    query: a.Query,
+    catalog: Catalog,
+    *,
+    key: str | None = None,
+    feeds: bool = True,
+    instants: frozenset[int] = frozenset(),
+) -> Step:
+    """The plan of a whole query; its last step gives the answers."""
+    compiler = Compiler()
+    context = Context(catalog.active(query.dataset), instants, key)
+    if isinstance(query, a.Select):
+        step = compiler.pattern(query.pattern, context)
+        return columns_of(step, tuple(var.name for var in query.vars))
+    if isinstance(query, a.Ask):
+        return steps.Asked(columns_of(compiler.pattern(query.pattern, context), ()), instants)
+    if isinstance(query, a.Describe):
+        return compiler.description(query, context)
+    step = compiler.pattern(query.pattern, context)
+    return steps.Constructed(step, query.template, chance.rule_name(query), feeds)
+
+
+class Compiler(PathCompiler):
+    """Compiles the patterns of one query; fresh names are unique in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._fresh = 0
+
+    def fresh(self, kind: str) -> str:
+        self._fresh += 1
+        return f".{kind}{self._fresh}"
+
+    def pattern(self, node: a.Pattern, context: Context) -> Step:
+        if context.outer is not None and is_independent(node, context.outer.vars):
+            return context.outer.matching(self.pattern(node, replace(context, outer=None)))
+        if isinstance(node, a.BGP):
+            return self.bgp(node, context)
+        return getattr(self, "_" + type(node).__name__.rstrip("_").lower())(node, context)
+
+    def _children(self, node: a.Pattern, context: Context) -> list[tuple[a.Pattern, Context]]:
+        """The node's patterns, each with the bound that it inherits."""
+        children = walk.children(node)
+        inherited = bounds.inherit(node, context.within)
+        return [
+            (child, replace(context, within=within))
+            for child, within in zip(children, inherited, strict=True)
+        ]
+
+    def description(self, query: a.Describe, context: Context) -> Step:
+        """DESCRIBE: each resource's triples that had ended by then, with the solution's interval."""
+        described = self.pattern(query.pattern, context)
+        resource, predicate, object_ = (a.Var(self.fresh(kind)) for kind in "rpo")
+        triple = a.TriplePattern(resource, predicate, object_)
+        triples = self.pattern(a.BGP((triple,)), replace(context, within=None))
+        branches: list[Step] = []
+        for subject in query.subjects:
+            named = steps.Compute(described, resource.name, subject)
+            bound = steps.Select(named, a.Call("BOUND", (resource,)))
+            required = columns_of(bound, (resource.name,))
+            branches.append(
+                steps.Outer(required, triples, "ended", instants=context.instants, describes=True)
+            )
+        step = steps.merged(branches) if branches else NOTHING
+        return steps.Constructed(step, (triple,), chance.rule_name(query), feeds=False)
+
+    # --- leaves ---
+
+    def scan(self, triple: a.TriplePattern, context: Context, *, unique: bool = True) -> Step:
+        """The matches of a triple pattern; each occurrence counts once (`unique`)."""
+        positions: list[Term | str] = []
+        seen: dict[str, str] = {}
+        key = None
+        for position, term in zip("spo", triple, strict=True):
+            if isinstance(term, a.Var):
+                column = seen.setdefault(term.name, position)
+                positions.append(column)
+                if term.name == context.key and position != "p" and key is None:
+                    key = position
+            else:
+                positions.append(term)
+        if isinstance(positions[0], Literal) or isinstance(positions[1], (Literal, BlankNode)):
+            return steps.Table(tuple(seen), ())
+        scan: Step = steps.Scan(*positions, context.graph, key)
+        return steps.Rename(steps.Unique(scan) if unique else scan, tuple(seen))
+
+    def bgp(self, node: a.BGP, context: Context) -> Step:
+        if not node.triples:
+            return UNIT
+        if len(node.triples) == 1:
+            return self.scan(node.triples[0], context)
+        scans = [self.scan(triple, context, unique=False) for triple in node.triples]
+        return steps.Unique(joined(scans, context.within))
+
+    def _values(self, node: a.Values, context: Context) -> Step:
+        return steps.Table(tuple(var.name for var in node.vars), node.rows)
+
+    # --- joins ---
+
+    def _meet(self, node: a.Join | a.SeqJoin | a.EqJoin, context: Context, when: str) -> Step:
+        left, right = (self.pattern(child, below) for child, below in self._children(node, context))
+        if when == "any" and UNIT in (left, right):
+            return right if left == UNIT else left
+        return steps.Meet(left, right, when, context.within)
+
+    def _join(self, node: a.Join, context: Context) -> Step:
+        return self._meet(node, context, "any")
+
+    def _seqjoin(self, node: a.SeqJoin, context: Context) -> Step:
+        return self._meet(node, context, "seq")
+
+    def _eqjoin(self, node: a.EqJoin, context: Context) -> Step:
+        return self._meet(node, context, "eq")
+
+    def _union(self, node: a.Union_, context: Context) -> Step:
+        left, right = (self.pattern(child, below) for child, below in self._children(node, context))
+        if context.outer is not None:
+            left, right = context.outer.alike(left, right)
+        return steps.Merge(left, right)
+
+    def _graph(self, node: a.Graph, context: Context) -> Step:
+        if isinstance(node.name, NamedNode):
+            if node.name.value not in dict(context.dataset.named):  # SPARQL 18.6: not even the empty solution
+                return _nothing(node)
+            return self.pattern(node.pattern, replace(context, dataset=context.dataset.within(node.name)))
+        name = node.name.name
+        branches = []
+        for iri, _ in context.dataset.named:
+            graph = NamedNode(iri)
+            below = replace(context, dataset=context.dataset.within(graph))
+            table = steps.Table((name,), ((graph,),))
+            branches.append(steps.Meet(table, self.pattern(node.pattern, below), "any", context.within))
+        if not branches:
+            return _nothing(node)
+        step = steps.merged(branches)
+        return step if context.outer is None else context.outer.bind(step, (name,))
+
+    # --- absence ---
+
+    def _outer(
+        self,
+        required: tuple[a.Pattern, Context],
+        optional: tuple[a.Pattern, Context],
+        when: str,
+        condition: a.Expression | None,
+        context: Context,
+    ) -> Step:
+        left, right = self.pattern(*required), self.pattern(*optional)
+        columns = (*left.vars, *(var for var in right.vars if var not in left.vars))
+        outer = context.outer
+        if outer is not None:
+            looked_at = frozenset() if condition is None else variables.of_expression(condition)
+            looked_at -= frozenset(map(a.Var, left.certain | right.certain))
+            right = remembering(right, [n for n in outer.names if a.Var(n) in looked_at], steps.other)
+            left = outer.seen(left, looked_at, seeded=True)
+            if outer.tag in right.vars:
+                left = outer.tagged(left)
+        marks: list[tuple[str, Step]] = []
+        tags: list[tuple[tuple[str, ...], str]] = []
+
+        def sought(exists: a.Exists) -> a.Var:
+            found, tag = self._sought(exists.pattern, steps.Meet(left, right), context)
+            marks.append((self.fresh(steps.MARK[1:]), found))
+            tags.extend(tag)
+            return a.Var(marks[-1][0])
+
+        if condition is not None:
+            condition = replace_exists(condition, sought)
+        step = steps.Outer(
+            left,
+            right,
+            when,
+            condition,
+            None if condition is None else bounds.duration_bound(condition),
+            tuple(var for var, _ in marks),
+            tuple(step for _, step in marks),
+            context.instants,
+            tags=tuple(tags),
+        )
+        return step if outer is None else outer.unseen(step, columns)
+
+    def _leftjoin(self, node: a.LeftJoin, context: Context) -> Step:
+        required, optional = self._children(node, context)
+        return self._outer(required, optional, "ended", node.condition, context)
+
+    def _seqrightjoin(self, node: a.SeqRightJoin, context: Context) -> Step:
+        optional, required = self._children(node, context)
+        return self._outer(required, optional, "before", node.condition, context)
+
+    def _eqleftjoin(self, node: a.EqLeftJoin, context: Context) -> Step:
+        required, optional = self._children(node, context)
+        return self._outer(required, optional, "eq", node.condition, context)
+
+    def _minus(self, node: a.Minus, context: Context) -> Step:
+        required, absent = (self.pattern(*child) for child in self._children(node, context))
+        if context.outer is not None and context.outer.tag in absent.vars:
+            required = context.outer.tagged(required)
+        return steps.Without(required, absent, context.instants)
+
+    # --- filters and expressions ---
+
+    def _filter(self, node: a.Filter, context: Context) -> Step:
+        step, columns = self._seen_below(node, context)
+        plain, others = [], []
+        for conjunct in conjuncts(node.condition):
+            (others if _depends_on_row(conjunct) or _has_exists(conjunct) else plain).append(conjunct)
+        step = push_filters(step, plain)
+        # Behind an EXISTS a timeless solution has an interval, at each instant, for all of the condition.
+        marked = []
+        for conjunct in others:
+            step, conjunct = self._marked(step, conjunct, context)
+            marked.append(conjunct)
+        # Conditions on the interval come last: joins have enforced most of them already.
+        step = push_filters(step, sorted(marked, key=_depends_on_row))
+        return self._unseen(step, columns, context)
+
+    def _extend(self, node: a.Extend, context: Context) -> Step:
+        step, columns = self._seen_below(node, context)
+        step, expression = self._marked(step, node.expression, context)
+        unseeded = chance.extended(node.pattern) if _depends_on_row(expression) else frozenset()
+        step = steps.Compute(step, node.var.name, expression, unseeded)
+        step = self._unseen(step, (*columns, node.var.name), context)
+        if context.outer is not None and node.var.name in context.outer.names:
+            return context.outer.bind(step, (node.var.name,))
+        return step
+
+    def _seen_below(self, node: a.Pattern, context: Context) -> tuple[Step, tuple[str, ...]]:
+        """The pattern below a node as the node's expressions see it, and its own columns.
+
+        Inside EXISTS they see outer bindings that the pattern may not have.
+        """
+        [(pattern, below)] = self._children(node, context)
+        outer = context.outer
+        if outer is None:
+            step = self.pattern(pattern, below)
+            return step, step.vars
+        expressions = walk.expressions(node)
+        looked_at = frozenset().union(*map(variables.of_expression, expressions))
+        seeded = any(map(_depends_on_row, expressions))
+        if is_independent(pattern, outer.vars):
+            step = self.pattern(pattern, replace(below, outer=None))
+            return outer.seen(step, of_step(step) | looked_at, seeded=seeded), step.vars
+        step = self.pattern(pattern, below)
+        looked_at -= frozenset(map(a.Var, step.certain))
+        return outer.seen(step, looked_at, seeded=seeded), step.vars
+
+    def _unseen(self, step: Step, columns: tuple[str, ...], context: Context) -> Step:
+        """The step with these columns only, and without the bindings that expressions saw."""
+        return columns_of(step, columns) if context.outer is None else context.outer.unseen(step, columns)
+
+    def _marked(self, step: Step, expression: a.Expression, context: Context) -> tuple[Step, a.Expression]:
+        """The step with a column for each EXISTS of the expression, which then reads that column."""
+
+        def sought(exists: a.Exists) -> a.Var:
+            nonlocal step
+            var = self.fresh(steps.MARK[1:])
+            found, tags = self._sought(exists.pattern, step, context)
+            for of, tag in tags:
+                step = steps.Tagged(step, of, tag)
+            step = steps.Mark(step, found, var, context.instants)
+            return a.Var(var)
+
+        expression = replace_exists(expression, sought)
+        return step, expression
+
+    def _sought(
+        self, pattern: a.Pattern, outer: Step, context: Context
+    ) -> tuple[Step, tuple[tuple[tuple[str, ...], str], ...]]:
+        """What an EXISTS looks for, and the tag (of which columns) by which outer solutions find it."""
+        free = variables.free(pattern)
+        names = tuple(var for var in outer.vars if a.Var(var) in free)
+        inner = replace(context, within=None, outer=None)
+        if is_independent(pattern, frozenset(map(a.Var, names))):
+            return self.pattern(pattern, inner), ()
+        substitution = Substitution.of(outer, names, self.fresh(steps.TAG[1:]))
+        found = substitution.tagged(self.pattern(pattern, replace(inner, outer=substitution)))
+        return columns_of(found, (substitution.tag,)), ((names, substitution.tag),)
+
+    # --- solution modifiers ---
+
+    def _project(self, node: a.Project, context: Context) -> Step:
+        # What a sub-query does not project is another variable, so EXISTS substitutes nothing for it.
+        outer = None if context.outer is None else context.outer.only(node.vars)
+        [(pattern, below)] = self._children(node, replace(context, outer=outer))
+        step = self.pattern(pattern, below)
+        return self._unseen(step, tuple(var.name for var in node.vars), context)
+
+    def _distinct(self, node: a.Distinct | a.Reduced, context: Context) -> Step:
+        [(pattern, below)] = self._children(node, context)
+        return steps.Unique(self.pattern(pattern, below), subsume=True)
+
+    _reduced = _distinct
+
+    def _group(self, node: a.Group, context: Context) -> Step:
+        step, _ = self._seen_below(node, context)
+        computed: list[tuple[str, a.Expression]] = []
+
+        def column(name: str, expression: a.Expression) -> str:
+            nonlocal step
+            step, expression = self._marked(step, expression, context)
+            computed.append((name, expression))
+            return name
+
+        for var, expression in node.keys:
+            if expression != var:
+                column(var.name, expression)
+        aggregates = []
+        for var, aggregate in node.aggregates:
+            argument = None
+            if isinstance(aggregate.argument, a.Var):
+                argument = aggregate.argument.name
+            elif aggregate.argument is not None:
+                argument = column(self.fresh("arg"), aggregate.argument)
+            aggregates.append((var.name, aggregate, argument))
+        keys = tuple(var.name for var, _ in node.keys)
+        groups = None if keys else UNIT
+        outer = context.outer if context.outer is not None and context.outer.tag in step.vars else None
+        if outer is not None:
+            groups = None if keys else outer.bindings()
+            keys = (*keys, outer.tag)
+        step = steps.Aggregated(step, keys, tuple(aggregates), context.instants, tuple(computed), groups)
+        named = {name for name, _ in computed} & set(keys)
+        if context.outer is None or not named & set(context.outer.names):
+            return step
+        return context.outer.bind(step, named)
+
+    def _orderby(self, node: a.OrderBy, context: Context) -> Step:
+        step, columns = self._seen_below(node, context)
+        keys, computed = [], []
+        for expression, descending in node.keys:
+            if isinstance(expression, a.Var):
+                keys.append((expression.name, descending))
+            else:
+                step, expression = self._marked(step, expression, context)
+                computed.append((self.fresh("order"), expression))
+                keys.append((computed[-1][0], descending))
+        ordered = steps.Ordered(step, tuple(keys), context.instants, columns, tuple(computed))
+        return self._unseen(ordered, columns, context)
+
+    def _slice(self, node: a.Slice, context: Context) -> Step:
+        [(pattern, below)] = self._children(node, context)
+        step = self.pattern(pattern, below)
+        if is_ordered(step):
+            step = with_ties(step, step.vars)
+        else:
+            step = steps.Ordered(step, (), context.instants)
+        tag = context.outer.tag if context.outer is not None and context.outer.tag in step.vars else None
+        return steps.Sliced(step, node.offset, node.limit, tag)
+
+
+# --- helpers of the rewrites -------------------------------------------------------------------
+
+
+def _nothing(node: a.Pattern) -> Step:
+    """No solution, in the columns that a pattern would bind."""
+    return steps.Table(tuple(sorted(var.name for var in variables.possible(node))), ())
+
+
+def conjuncts(condition: a.Expression) -> list[a.Expression]:
+    """A filter holds exactly if all these hold."""
+    if isinstance(condition, a.Call) and condition.name == "&&":
+        return [part for arg in condition.args for part in conjuncts(arg)]
+    return [condition]
+
+
+def push_filters(step: Step, conditions: Sequence[a.Expression]) -> Step:
+    """The filters as far down as they mean the same: to the side of a join that binds their variables,
+    and to the scan itself. Equal rows pass or fail together, so they may come before `Unique`."""
+    staying: list[a.Expression] = []
+    below: dict[str, list[a.Expression]] = {}
+    for condition in conditions:
+        side = _side(step, condition)
+        (staying if side is None else below.setdefault(side, [])).append(condition)
+    if isinstance(step, steps.Rename):
+        names = dict(zip(step.vars, step.input.vars, strict=True))
+        below = {side: [_renamed(each, names) for each in pushed] for side, pushed in below.items()}
+    if below:
+        step = replace(
+            step, **{side: push_filters(getattr(step, side), pushed) for side, pushed in below.items()}
+        )
+    if len(staying) > balance.SHORT:
+        staying = [balance.conjunction(staying)]
+    for condition in staying:
+        step = steps.Select(step, condition)
+    return step
+
+
+def _side(step: Step, condition: a.Expression) -> str | None:
+    """The input of a step that a filter can go to."""
+    needed = {var.name for var in variables.of_expression(condition)}
+    if not needed or _depends_on_row(condition):
+        return None
+    if isinstance(step, steps.Meet):
+        return next((side for side in ("left", "right") if needed <= getattr(step, side).certain), None)
+    # What the columns hide is another variable, even if it has the name of one that is needed.
+    passes = isinstance(step, (steps.Columns, steps.Unique, steps.Rename))
+    return "input" if passes and needed <= frozenset(step.vars) else None
+
+
+def _renamed(expression: a.Expression, names: dict[str, str]) -> a.Expression:
+    """The expression with other names for its variables."""
+    if isinstance(expression, a.Var):
+        return a.Var(names[expression.name])
+    if isinstance(expression, a.Call):
+        return a.Call(expression.name, tuple(_renamed(arg, names) for arg in expression.args))
+    return expression
+
+
+_ROW_FUNCTIONS = frozenset((*a.TIME_FUNCTIONS, "RAND", "UUID", "STRUUID", "BNODE"))
+
+
+def _depends_on_row(expression: a.Expression) -> bool:
+    """Whether it looks at more than its variables: the interval, or the row as a seed."""
+    if isinstance(expression, a.Call):
+        return expression.name in _ROW_FUNCTIONS or any(map(_depends_on_row, expression.args))
+    return False
+
+
+def _has_exists(expression: a.Expression) -> bool:
+    return any(isinstance(part, a.Exists) for part in walk.subexpressions(expression))
+
+
+def replace_exists(expression: a.Expression, replacement: Callable[[a.Exists], a.Var]) -> a.Expression:
+    """The expression with each EXISTS replaced by a variable that says the same."""
+    if isinstance(expression, a.Exists):
+        return replacement(expression)
+    if isinstance(expression, a.Call):
+        return a.Call(expression.name, tuple(replace_exists(arg, replacement) for arg in expression.args))
+    return expression
+
+
+_IN_ORDER = (steps.Columns, steps.Select, steps.Compute, steps.Unique)
+"""Steps that keep the order of their rows."""
+
+
+def is_ordered(step: Step) -> bool:
+    """Whether rows of one instant come together and in order."""
+    while isinstance(step, _IN_ORDER):
+        step = step.input
+    return isinstance(step, steps.Ordered)
+
+
+def with_ties(step: Step, vars: tuple[str, ...]) -> Step:
+    """The same, where ORDER BY decides ties by the columns that are left in the end."""
+    if isinstance(step, _IN_ORDER):
+        return replace(step, input=with_ties(step.input, vars))
+    return replace(step, ties=vars)

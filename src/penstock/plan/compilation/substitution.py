@@ -1,0 +1,152 @@
+"""EXISTS: when a look-up is enough, and otherwise how outer bindings are substituted.
+
+SPARQL evaluates the pattern of EXISTS anew for each outer solution μ, with μ substituted. Most
+patterns need no such thing: those of their solutions that are compatible with μ are the answer
+(`is_independent`). All others are evaluated for all μ at once: each distinct μ has a tag,
+each leaf is joined with what μ binds of its variables, and the tag stays in every row, so that
+MINUS, LIMIT and the rest work for each μ apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from penstock.algebra import nodes as a
+from penstock.algebra.facts import once
+from penstock.plan import steps
+from penstock.plan.analysis import walk
+from penstock.plan.analysis.matching import has_part_without_length
+from penstock.plan.analysis.variables import Vars, certain, free, of_expression
+from penstock.plan.steps import Step, columns_of
+
+
+@once
+def is_independent(pattern: a.Pattern, outer: Vars) -> bool:
+    """Whether the pattern with μ substituted has just those of its solutions that are compatible with μ.
+
+    `outer` are the variables that μ may bind.
+    """
+    if not outer & free(pattern):
+        return True
+    if isinstance(pattern, a.PathPattern):
+        return not has_part_without_length(pattern.path)  # which needs no triple at a term
+    if isinstance(pattern, walk.LEAVES):
+        return True
+    if isinstance(pattern, a.Project):
+        return is_independent(pattern.pattern, outer & frozenset(pattern.vars))
+    if isinstance(pattern, (a.Slice, a.OrderBy)) or not all(
+        is_independent(child, outer) for child in walk.children(pattern)
+    ):
+        return False
+    looked_at = frozenset().union(*map(of_expression, walk.expressions(pattern))) & outer
+    if isinstance(pattern, a.Filter):
+        return looked_at <= certain(pattern.pattern)
+    if isinstance(pattern, a.Extend):
+        return looked_at <= certain(pattern.pattern) and not ({pattern.var} & outer) - certain(pattern)
+    if isinstance(pattern, walk.ABSENCE):
+        required, other = walk.required_and_other(pattern)
+        return (free(other) & outer) | looked_at <= certain(required)
+    if isinstance(pattern, a.Group):
+        plain = {var for var, expression in pattern.keys if expression == var} & certain(pattern.pattern)
+        computed = {var for var, expression in pattern.keys if expression != var} & outer
+        return (free(pattern.pattern) & outer) | looked_at <= plain and computed <= certain(pattern)
+    return True
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """The outer solutions of an EXISTS: what each binds, and its tag."""
+
+    domain: Step
+    names: tuple[str, ...]
+    tag: str
+
+    @staticmethod
+    def of(outer: Step, names: tuple[str, ...], tag: str) -> Substitution:
+        return Substitution(steps.Domain(steps.Tagged(outer, names, tag), (*names, tag)), names, tag)
+
+    @property
+    def vars(self) -> Vars:
+        return frozenset(map(a.Var, self.names))
+
+    def by_bound(self, names: Iterable[str]) -> Iterator[Substitution]:
+        """The outer solutions by which of some variables they bind; just those are substituted."""
+        kinds = [self]
+        for name in names:
+            bound = a.Call("BOUND", (a.Var(name),))
+            unbound = a.Call("!", (bound,))
+            if name not in self.domain.certain:
+                kinds = [
+                    replace(kind, domain=steps.Select(kind.domain, condition), names=remaining)
+                    for kind in kinds
+                    for condition, remaining in (
+                        (bound, kind.names),
+                        (unbound, tuple(each for each in kind.names if each != name)),
+                    )
+                ]
+        yield from kinds
+
+    def only(self, vars: Iterable[a.Var]) -> Substitution | None:
+        """What is visible in a sub-SELECT: the variables that it projects."""
+        names = {var.name for var in vars}
+        visible = tuple(name for name in self.names if name in names)
+        return replace(self, names=visible) if visible else None
+
+    def bindings(self, names: Iterable[str] = ()) -> Step:
+        """The tags, each with what its μ binds of some variables."""
+        wanted = set(names)
+        return columns_of(self.domain, (*(name for name in self.names if name in wanted), self.tag))
+
+    def bind(self, step: Step, names: Iterable[str]) -> Step:
+        """The step's solutions for each μ that they are compatible with, these variables bound."""
+        return steps.Meet(self.bindings(names), step)
+
+    def tagged(self, step: Step) -> Step:
+        """The step's solutions for each μ."""
+        return step if self.tag in step.vars else self.bind(step, ())
+
+    def alike(self, left: Step, right: Step) -> tuple[Step, Step]:
+        """Both sides tagged if one is."""
+        if self.tag in left.vars or self.tag in right.vars:
+            return self.tagged(left), self.tagged(right)
+        return left, right
+
+    def matching(self, step: Step) -> Step:
+        """The solutions of an independent pattern that are compatible with μ, for each μ."""
+        return self.unseen(self.seen(step, of_step(step)), step.vars)
+
+    def seen(self, step: Step, looked_at: Vars, *, seeded: bool = False) -> Step:
+        """The step with the outer bindings of some variables, as expressions see them.
+
+        What the solutions bind themselves is remembered: where it may differ, and if an
+        expression is `seeded` by it, for all of them.
+        """
+        names = [name for name in self.names if a.Var(name) in looked_at]
+        if not names:
+            return step
+        copied = names if seeded else [name for name in names if name in step.vars]
+        return self.bind(remembering(step, copied), names)
+
+    def unseen(self, step: Step, columns: tuple[str, ...]) -> Step:
+        """The solutions as they were before `seen`: these columns, and the tag."""
+        for name in self.names:
+            own = [a.Var(copy) for copy in (steps.own(name), steps.other(name)) if copy in step.vars]
+            if own:
+                value = own[0] if len(own) == 1 else a.Call("COALESCE", tuple(own))
+                step = steps.Compute(step, name, value)
+        tag = (self.tag,) if self.tag in step.vars and self.tag not in columns else ()
+        return columns_of(step, columns + tag)
+
+
+def remembering(step: Step, names: Iterable[str], copy=steps.own) -> Step:
+    """The step with a copy of those variables which it may leave unbound, as it binds them itself."""
+    for name in names:
+        if name not in step.certain:
+            step = steps.Compute(step, copy(name), a.Var(name))
+    return step
+
+
+def of_step(step: Step) -> Vars:
+    """The variables among a step's columns."""
+    return frozenset(map(a.Var, step.vars))

@@ -1,0 +1,1 @@
+"""The shards on Spark: where they live, and how far their time has come."""

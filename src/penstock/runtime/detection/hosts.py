@@ -1,0 +1,251 @@
+"""A process of its own for every live shard, so that its state stays in one place.
+
+Spark gives a shard's task to any of its worker processes, from batch to batch another one. A
+shard that lived in a worker would be elsewhere most of the time, and reading its state back
+from the store costs far more than the batch. So workers only pass a step on to the shard's
+host process on the same machine. Hosts are forked from a *nursery*, which the daemon that
+also forks the workers starts before anything else, with everything imported.
+
+A host ends when its run's job file is gone or replaced, or when the nursery is. The state
+store remains the truth: a host that is missing is started again, and one that is at another
+state than the store is restored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import tempfile
+from collections.abc import Callable, Iterable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from penstock.errors import PenstockError
+from penstock.runtime.detection.shards import KEEPER, ShardKeeper, Stepped
+from penstock.runtime.job import JobReference
+
+NURSERY = "PENSTOCK_NURSERY"
+"""The environment variable that tells workers where the nursery listens."""
+_LOOK = 1.0
+"""Seconds between two looks whether there is still somebody to work for."""
+
+Chunks = Iterable[tuple[str, bytes]]
+
+
+# --- the nursery and the hosts ---
+
+
+def start_nursery() -> None:
+    """Fork the nursery; called once in the daemon, while it has no threads and no children."""
+    base = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+    if not os.path.isdir(base) or len(base) > 60:  # the path of a socket must be short
+        base = None
+    # Only this user can enter a directory made so; that is what protects the sockets.
+    directory = tempfile.mkdtemp(prefix="hosts-", dir=base)
+    address = os.path.join(directory, "nursery")
+    os.environ[NURSERY] = address
+    with _listening(address) as listener:
+        _fork(listener, lambda: _Nursery(directory).answer, lambda: True)
+
+
+def _listening(address: str) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(address)
+    listener.listen(64)
+    return listener
+
+
+def _fork(listener: socket.socket, make: Callable[[], Callable], is_wanted: Callable[[], bool]) -> int:
+    """Fork a process that serves on a listening socket; its id, to the parent."""
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends us, not the terminal
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for hosts that end
+        _serve(listener, make(), lambda: os.getppid() == parent and is_wanted())
+    finally:
+        os._exit(0)
+
+
+def _serve(listener: socket.socket, answer: Callable[[Any], Any], is_wanted: Callable[[], bool]) -> None:
+    """Answer requests from any number of connections, one at a time, while wanted."""
+    selector = selectors.DefaultSelector()
+    selector.register(listener, selectors.EVENT_READ)
+    while is_wanted():
+        for key, _ in selector.select(_LOOK):
+            if key.fileobj is listener:
+                accepted, _ = listener.accept()
+                accepted.setblocking(True)
+                selector.register(Connection(accepted.detach()), selectors.EVENT_READ)
+                continue
+            connection: Connection = key.fileobj
+            try:
+                request = connection.recv()
+            except (EOFError, OSError):
+                selector.unregister(connection)
+                connection.close()
+                continue
+            try:
+                reply = ("done", answer(request))
+            except Exception as problem:
+                reply = ("failed", _portable(problem))
+            # If the worker was stopped meanwhile, the store tells its successor.
+            with contextlib.suppress(OSError):
+                connection.send(reply)
+
+
+def _portable(problem: Exception) -> Exception:
+    """An error that can travel: one of ours as it is, another one with its trace as text."""
+    if isinstance(problem, PenstockError):
+        return problem
+    import traceback
+
+    return RuntimeError("in the host of a shard:\n" + "".join(traceback.format_exception(problem)))
+
+
+class _Nursery:
+    """Forks a host per run and shard, and tells where it listens."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.count = 0
+        self.hosts: dict[tuple[str, int], tuple[str, int]] = {}
+
+    def answer(self, request: tuple[JobReference, int, str | None]) -> str:
+        reference, number, failed = request
+        key = (reference.run, number)
+        if failed is not None and self.hosts.get(key, ("", 0))[0] == failed:
+            # A host that is dying may look alive for a moment yet, or may hang.
+            _kill(self.hosts.pop(key)[1])
+        self.hosts = {each: host for each, host in self.hosts.items() if _is_alive(host[1])}
+        if key not in self.hosts:
+            self.count += 1
+            address = os.path.join(self.directory, str(self.count))
+            host = _Host(reference)
+            with _listening(address) as listener:
+                pid = _fork(listener, lambda: host.answer, host.is_wanted)
+            self.hosts[key] = (address, pid)
+        return self.hosts[key][0]
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+
+
+class _Host:
+    """Holds one live shard."""
+
+    def __init__(self, reference: JobReference) -> None:
+        self.reference = reference
+        self.file = _identity(reference.path)
+        self.keeper = ShardKeeper()
+
+    def is_wanted(self) -> bool:
+        return _identity(self.reference.path) == self.file
+
+    def answer(self, request: tuple) -> Any:
+        what, *arguments = request
+        if what == "at":
+            return self.keeper.at(self.reference.run, *arguments)
+        return self.keeper.step(self.reference, *arguments)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+# --- the worker's side ---
+
+_connections: dict[tuple[str, int], tuple[str, Connection]] = {}
+
+
+def step(
+    reference: JobReference,
+    number: int,
+    stamp: str | None,
+    stored: Callable[[], Chunks],
+    payloads: list[bytes],
+    watermark: int,
+    ended: bool,
+) -> Stepped:
+    """Bring a shard from the state `stamp` one batch further, in its host.
+
+    Without a nursery (a Spark whose daemon is not ours) the shard lives in this process.
+    """
+    if NURSERY not in os.environ:
+        at = KEEPER.at(reference.run, number)
+        chunks = None if stamp is None or at == stamp else list(stored())
+        return KEEPER.step(reference, number, stamp, chunks, payloads, watermark, ended)
+    failed: str | None = None
+    for last in (False, True):
+        address = _address(reference, number, failed)
+        try:
+            connection = _connection(reference, number, address)
+            at = _ask(connection, ("at", number))
+            chunks = None if stamp is None or at == stamp else list(stored())
+            request = ("step", number, stamp, chunks, payloads, watermark, ended)
+            return _ask(connection, request)
+        except (EOFError, OSError):
+            # The host is gone; a new one restores the shard, unless it dies as well.
+            failed = address
+            _connections.pop((reference.run, number), None)
+            if last:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _address(reference: JobReference, number: int, failed: str | None) -> str:
+    """Where the shard's host listens; the nursery starts one if there is none but `failed`."""
+    known = _connections.get((reference.run, number))
+    if known is not None:
+        return known[0]
+    nursery = _connect(os.environ[NURSERY])
+    try:
+        return _ask(nursery, (reference, number, failed))
+    finally:
+        nursery.close()
+
+
+def _connection(reference: JobReference, number: int, address: str) -> Connection:
+    key = (reference.run, number)
+    if key not in _connections:
+        for stale in [each for each in _connections if each[0] != reference.run]:
+            _connections.pop(stale)[1].close()
+        _connections[key] = (address, _connect(address))
+    return _connections[key][1]
+
+
+def _connect(address: str) -> Connection:
+    client = socket.socket(socket.AF_UNIX)
+    try:
+        client.connect(address)
+    except OSError:
+        client.close()
+        raise
+    return Connection(client.detach())
+
+
+def _ask(connection: Connection, request: Any) -> Any:
+    connection.send(request)
+    outcome, value = connection.recv()
+    if outcome == "failed":
+        raise value
+    return value

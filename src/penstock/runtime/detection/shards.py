@@ -1,0 +1,90 @@
+"""Keeps live shards from batch to batch, with the state store as the truth.
+
+Every commit of a shard's state carries a stamp that no other attempt has. A kept shard is
+used again only if the store shows the stamp of its own last step; after a retry, a move to
+another machine or a restart it does not, and the shard is restored from its chunks.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.functions.errors import take_refused
+from penstock.runtime.contract import Shard
+from penstock.runtime.job import JobReference
+
+
+@dataclass
+class KeptShard:
+    """A live shard and the stamp of the state that it is at."""
+
+    shard: Shard
+    stamp: str
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What one step of a shard gave."""
+
+    results: list[tuple[int, bytes]]
+    puts: list[tuple[str, bytes]]
+    deletes: list[str]
+    stamp: str
+    restored: bool
+    refused: dict[str, int] = field(default_factory=dict)  # limits that expressions met, how often
+    counts: list[Any] = field(default_factory=list)  # the rows of each step since the run began
+
+
+@dataclass
+class ShardKeeper:
+    """The live shards of this process; only those of the latest run are kept."""
+
+    run: str | None = None
+    kept: dict[int, KeptShard] = field(default_factory=dict)
+
+    def at(self, run: str, number: int) -> str | None:
+        """The stamp of the state that a shard is at here, or None."""
+        if run == self.run and number in self.kept:
+            return self.kept[number].stamp
+        return None
+
+    def step(
+        self,
+        job: JobReference,
+        number: int,
+        stamp: str | None,
+        chunks: Iterable[tuple[str, bytes]] | None,
+        payloads: list[bytes],
+        watermark: int,
+        ended: bool,
+    ) -> Stepped:
+        """Bring a shard from the state `stamp` (None: the beginning) one batch further.
+
+        `chunks` is the stored state if the shard is not here at that stamp. What is late is
+        decided by the watermark that the shard was at; then it moves to `watermark`.
+        """
+        if job.run != self.run:
+            self.run, self.kept = job.run, {}
+        # Out of the cache while it moves: a step that fails half-way leaves no shard behind.
+        live = self.kept.pop(number, None)
+        restored = live is None or live.stamp != stamp
+        if restored:
+            shard = job.load().program.open(number)
+            if stamp is not None:
+                shard.restore(chunks)
+        else:
+            shard = live.shard
+        results = shard.step(payloads, watermark, ended)
+        puts, deletes = shard.changes()
+        new_stamp = uuid.uuid4().hex
+        self.kept[number] = KeptShard(shard, new_stamp)
+        return Stepped(
+            results, puts, deletes, new_stamp, restored, take_refused(), shard.row_counts().to_json()
+        )
+
+
+KEEPER = ShardKeeper()
+"""The keeper of this process; it must live in a module, not in a closure."""

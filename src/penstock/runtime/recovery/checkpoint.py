@@ -1,0 +1,210 @@
+"""The checkpoint directory: what it holds, and whose it is.
+
+- `checkpoint.json`: the fingerprint of the queries, their plan, shards, the key of the ids in the
+  state, and all options that change what the streams mean
+- `lock`: held by the run that uses the directory; says which one that is
+- `source/`: logs of segments, spooled standard input, the job for the workers
+- `spark/`: Spark's own offsets, commits and state
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import InputError, UsageError, storing
+from penstock.runtime.contract import Program
+from penstock.runtime.detection.watermark import Timing
+from penstock.sources.streams import StreamSpec
+from penstock.timeline import format_duration
+
+LAYOUT = 4
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The places inside a checkpoint directory."""
+
+    root: Path
+
+    @property
+    def identity(self) -> Path:
+        return self.root / "checkpoint.json"
+
+    @property
+    def source(self) -> Path:
+        return self.root / "source"
+
+    @property
+    def spark(self) -> Path:
+        return self.root / "spark"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    def committed(self, batch: int) -> bool:
+        """Whether Spark has finished a batch for good."""
+        return (self.spark / "commits" / str(batch)).exists()
+
+
+def _stored(directory: str | os.PathLike[str], name: str) -> int | None:
+    identity = Checkpoint(Path(directory)).identity
+    try:
+        return int(json.loads(identity.read_text())[name])
+    except (FileNotFoundError, KeyError, TypeError, ValueError):
+        return None
+
+
+def stored_shards(directory: str | os.PathLike[str]) -> int | None:
+    """The number of shards that a checkpoint was begun with: it cannot change later."""
+    return _stored(directory, "shards")
+
+
+def stored_start(directory: str | os.PathLike[str]) -> int | None:
+    """The instant at which the run of a checkpoint began, which NOW() goes on to say."""
+    return _stored(directory, "now")
+
+
+def stored_key(directory: str | os.PathLike[str]) -> int | None:
+    """The key of the term ids in a checkpoint's state."""
+    return _stored(directory, "key")
+
+
+def _identity(program: Program, streams: tuple[StreamSpec, ...], timing: Timing) -> dict:
+    return {
+        "layout": LAYOUT,
+        "fingerprint": program.fingerprint,
+        "plan": program.layout,
+        "shards": program.shards,
+        "streams": [spec.to_json() | {"paths": list(spec.paths)} for spec in streams],
+        "time": asdict(timing),
+        "key": program.key,
+        "now": getattr(program, "now", None),
+    }
+
+
+def _told(streams: list[dict[str, Any]]) -> str:
+    """Streams as a person writes them: [IRI=]SOURCE."""
+    return ", ".join((f"{s['iri']}=" if s["iri"] else "") + " ".join(s["paths"]) for s in streams)
+
+
+def _difference(stored: dict[str, Any], identity: dict[str, Any]) -> str | None:
+    """What a checkpoint was begun with that this run has not, or None."""
+
+    def other(what: str, there: Any, now: Any) -> str:
+        return f"was begun with another {what}: {_shown(there)} there, {_shown(now)} now"
+
+    if stored.get("layout") != LAYOUT:
+        return "was written by another version of Penstock"
+    if stored["shards"] != identity["shards"]:
+        return other("number of shards", stored["shards"], identity["shards"])
+    places = [[(s["iri"], s["paths"]) for s in each["streams"]] for each in (stored, identity)]
+    if places[0] != places[1]:
+        there, now = _told(stored["streams"]), _told(identity["streams"])
+        return f"belongs to other streams: {there} there, {now} now"
+    for there, now in zip(stored["streams"], identity["streams"], strict=True):
+        for name in sorted(there.keys() | now.keys()):
+            if there.get(name) != now.get(name):
+                what = f"{name.replace('_', ' ')} of the stream {_told([now])}"
+                return other(what, there.get(name), now.get(name))
+    for name, now in identity["time"].items():
+        there = stored["time"].get(name)
+        if there != now:
+            lengths = [format_duration(v) if type(v) is int else v for v in (there, now)]
+            return other(name, *lengths)
+    if stored["key"] != identity["key"]:
+        return "was begun with another key of term ids"
+    if stored["fingerprint"] != identity["fingerprint"]:
+        return "belongs to other queries or graphs"
+    if stored["plan"] != identity["plan"]:
+        return "was written by another version of Penstock, which planned these queries in another way"
+    return None
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def check_checkpoint(
+    directory: str | os.PathLike[str],
+    program: Program,
+    streams: tuple[StreamSpec, ...],
+    timing: Timing,
+) -> Checkpoint:
+    """The checkpoint in a directory, if this run may begin it or go on with it; changes nothing."""
+    if "://" in os.fspath(directory):
+        raise UsageError(
+            f"the checkpoint {directory} is not a directory path",
+            hint="use a local or mounted directory that driver and workers share",
+        )
+    checkpoint = Checkpoint(Path(directory).absolute())
+    if checkpoint.root.exists() and not checkpoint.root.is_dir():
+        raise UsageError(f"the checkpoint {directory} is a file, and must be a directory")
+    if not checkpoint.identity.exists():
+        if checkpoint.spark.exists():
+            raise InputError(f"{directory} is not a checkpoint of Penstock")
+        return checkpoint
+    if checkpoint.lock.exists():
+        with _locked(checkpoint):  # refused before an output is touched
+            pass
+    try:
+        stored = json.loads(checkpoint.identity.read_text())
+    except ValueError:
+        raise InputError(f"{checkpoint.identity} is damaged") from None
+    try:
+        difference = _difference(stored, _identity(program, streams, timing))
+    except (AttributeError, KeyError, TypeError):
+        raise InputError(f"{checkpoint.identity} is damaged") from None
+    if difference is not None:
+        raise InputError(
+            f"the checkpoint {directory} {difference}",
+            hint="use a new checkpoint directory, or run with what this one was begun with",
+        )
+    return checkpoint
+
+
+@contextlib.contextmanager
+def open_checkpoint(
+    directory: str | os.PathLike[str],
+    program: Program,
+    streams: tuple[StreamSpec, ...],
+    timing: Timing,
+) -> Iterator[Checkpoint]:
+    """Begin a checkpoint, or go on with one that belongs to exactly this run, and hold its lock."""
+    checkpoint = check_checkpoint(directory, program, streams, timing)
+    with contextlib.ExitStack() as held:
+        with storing(f"the checkpoint {directory}"):
+            checkpoint.source.mkdir(parents=True, exist_ok=True)
+            held.enter_context(_locked(checkpoint))
+            if not checkpoint.identity.exists():
+                aside = checkpoint.root / ".checkpoint.json"
+                aside.write_text(json.dumps(_identity(program, streams, timing), indent=1))
+                os.replace(aside, checkpoint.identity)
+        yield checkpoint
+
+
+@contextlib.contextmanager
+def _locked(checkpoint: Checkpoint) -> Iterator[None]:
+    """Hold a checkpoint; the system lets go of it when the process ends, however it does."""
+    with open(checkpoint.lock, "a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read(200).strip() or "another process"
+            raise InputError(
+                f"the checkpoint {checkpoint.root} is in use by {holder}",
+                hint="end that run first, or give this one another checkpoint directory",
+            ) from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        file.flush()
+        yield
