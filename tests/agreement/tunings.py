@@ -9,8 +9,9 @@ from penstock.engine.tuning import Tuning
 
 
 def tiny(random: Random) -> Tuning:
-    """Every threshold 2, 3 or 5."""
-    return Tuning(**{field.name: random.choice((2, 3, 5)) for field in fields(Tuning)})
+    """Every threshold 2, 3 or 5; the one that is a ratio 0 or 1."""
+    sizes = {field.name: random.choice((2, 3, 5)) for field in fields(Tuning)}
+    return Tuning(**(sizes | {"unneeded_terms": random.choice((0, 1))}))
 
 
 def tuning_of(seed: int) -> Tuning:

@@ -189,3 +189,38 @@ def test_a_part_of_a_chunk_is_what_some_ids_need():
     assert sorted(part.ids.tolist()) == sorted(set(wanted))
     with pytest.raises(KeyError, match="no text"):
         chunk.subset(np.array([HASHED + 5]))
+
+
+def test_of_an_offer_only_what_is_accepted_is_taken_over():
+    texts = [b"<http://example.org/%d>" % i for i in range(100)]
+    chunk = TermChunk.of_texts(texts)
+    table = TermTable()
+    table.offer(chunk)
+    table.accept([chunk.ids[:3], chunk.ids[1:4]], most=0)
+    assert len(table) == 4
+    assert table.texts(chunk.ids[:4]).to_pylist() == [chunk.text(i) for i in range(4)]
+    with pytest.raises(KeyError):
+        table.texts(chunk.ids[4:5])
+
+
+def test_an_offered_text_is_found_before_anybody_accepts_it():
+    chunk = TermChunk.of_texts([b"<http://example.org/a>", b"<http://example.org/b>"])
+    for look in (
+        lambda table: table.texts(chunk.ids).to_pylist(),
+        lambda table: [table.term(int(id_)) for id_ in chunk.ids],
+        lambda table: table.subset(chunk.ids).texts().to_pylist(),
+        lambda table: [id_ in table for id_ in chunk.ids.tolist()],
+        lambda table: table.chunk().texts().to_pylist(),
+    ):
+        offered, added = TermTable(), TermTable(chunk)
+        offered.offer(chunk)
+        assert look(offered) == look(added)
+
+
+def test_two_texts_of_one_id_are_noticed_when_they_are_accepted():
+    chunk = TermChunk.of_texts([b"<http://example.org/a>"])
+    other = TermChunk(chunk.ids, chunk.offsets, np.frombuffer(b"<http://example.org/b>", np.uint8))
+    table = TermTable(chunk)
+    table.offer(other)
+    with pytest.raises(InputError, match="same id"):
+        table.accept([chunk.ids], most=0)

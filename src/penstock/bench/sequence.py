@@ -40,7 +40,7 @@ def sequence() -> Iterator[Figure]:
 def kernel() -> Iterator[Figure]:
     count = max(BATCH, int(ELEMENTS * scale()))
     for form in sensors.FORMS:
-        detect(sensors.readings(20_000, 100), [form.query])  # compiles
+        detect(sensors.readings(20_000, 10_000), [form.query])  # compiles
         for number in SENSORS:
             data = sensors.readings(count, number)
             seconds, found = detect(data, [form.query])

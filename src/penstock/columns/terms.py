@@ -73,10 +73,15 @@ class TermChunk:
     def subset(self, ids: np.ndarray) -> TermChunk:
         """The texts of those of the ids that are hashed; all of them must be here."""
         wanted = _distinct_hashed(ids)
-        rows = np.flatnonzero(interning.among(interning.frozen(self.ids), wanted))
-        if len(rows) < len(wanted):
+        found = self.among(wanted)
+        if len(found) < len(wanted):
             missing = wanted[~np.isin(wanted, self.ids)]
             raise KeyError(f"no text for the id {int(missing[0]):#x}")
+        return found
+
+    def among(self, ids: np.ndarray) -> TermChunk:
+        """The texts of those of the ids that are here."""
+        rows = np.flatnonzero(interning.among(interning.frozen(self.ids), _distinct_hashed(ids)))
         begin = self.offsets[rows]
         places = begin << LENGTH_BITS | self.offsets[rows + 1] - begin
         return TermChunk(self.ids[rows], *interning.gather(self.data, places))
@@ -112,6 +117,9 @@ class TermTable:
     the others. Adding an id with another text than before is an `InputError`: two terms
     that share a hash would silently be one. The ids of terms that are added are those of the
     run with the given key; to look up what chunks have brought, none is needed.
+
+    A chunk that is only offered costs nothing until it is known which of its texts are needed
+    (`accept`), or until somebody looks for one that is not there: then all of them are taken over.
     """
 
     def __init__(self, chunk: TermChunk | None = None, *, key: int = 0) -> None:
@@ -120,6 +128,7 @@ class TermTable:
         self._texts = np.empty(LEAST_BYTES, np.uint8)
         self._used = 0
         self._count = 0
+        self._offered: list[TermChunk] = []
         self.term = lru_cache(maxsize=_CACHED_TERMS)(self._term)
         if chunk is not None:
             self.add_chunk(chunk)
@@ -131,7 +140,7 @@ class TermTable:
         return self._count
 
     def __contains__(self, id_: int) -> bool:
-        return self._place(int(id_)) >= 0
+        return bool(self._places(np.array([id_], np.int64))[0] >= 0)
 
     @property
     def size(self) -> int:
@@ -169,10 +178,32 @@ class TermTable:
             id_ = int(chunk.ids[collision])
             raise _collision(id_, self._text(id_), chunk.text(collision))
 
+    def offer(self, chunk: TermChunk) -> None:
+        """Has the texts of a chunk at hand, until it is said which of them to accept."""
+        if len(chunk):
+            self._offered.append(chunk)
+
+    def accept(self, ids: list[np.ndarray], most: int = 4) -> None:
+        """Takes over those of the offered texts whose ids are given, and forgets the offer.
+
+        Looking for an id costs more than taking a text over: up to `most` texts per id, all are taken.
+        """
+        offered, self._offered = self._offered, []
+        if sum(map(len, offered)) > most * sum(map(len, ids)):
+            wanted = np.concatenate([np.empty(0, np.int64), *ids])
+            offered = [chunk.among(wanted) for chunk in offered]
+        for chunk in offered:
+            self.add_chunk(chunk)
+
+    def _accept_all(self) -> None:
+        offered, self._offered = self._offered, []
+        for chunk in offered:
+            self.add_chunk(chunk)
+
     def add_text(self, text: bytes) -> int:
         """Takes over the N-Triples text of a term that has no inline id; its id."""
         id_ = hash_text(text, self.key)
-        place = self._place(id_)
+        place = int(interning.places_of(self._table, np.array([id_], np.int64))[0])
         if place < 0:
             if len(text) > LONGEST:
                 raise InputError(f"a term of {len(text):,} bytes is longer than 128 MiB")
@@ -190,11 +221,16 @@ class TermTable:
         id_ = id_of(term, self.key)
         return id_ if id_ < HASHED else self.add_text(term_text(term))
 
-    def _place(self, id_: int) -> int:
-        return int(interning.places_of(self._table, np.array([id_], np.int64))[0])
+    def _places(self, ids: np.ndarray) -> np.ndarray:
+        """Where the text of each id is, -1 where there is none; looks among offered texts too."""
+        places = interning.places_of(self._table, ids)
+        if self._offered and ((places < 0) & (ids >= HASHED)).any():
+            self._accept_all()
+            places = interning.places_of(self._table, ids)
+        return places
 
     def _text(self, id_: int) -> bytes:
-        place = self._place(id_)
+        place = int(self._places(np.array([id_], np.int64))[0])
         if place < 0:
             raise KeyError(f"no text for the id {id_:#x}")
         begin = place >> LENGTH_BITS
@@ -210,7 +246,7 @@ class TermTable:
     def texts(self, ids: np.ndarray) -> pa.LargeBinaryArray:
         """The N-Triples text of each id; null for unbound (0)."""
         ids = np.ascontiguousarray(ids, np.int64)
-        places = interning.places_of(self._table, ids)
+        places = self._places(ids)
         missing = (places < 0) & (ids >= HASHED)
         if missing.any():
             raise KeyError(f"no text for the id {int(ids[missing][0]):#x}")
@@ -233,13 +269,14 @@ class TermTable:
     def subset(self, ids: np.ndarray) -> TermChunk:
         """The texts of those of the ids that are hashed, each once."""
         hashed = _distinct_hashed(ids)
-        places = interning.places_of(self._table, hashed)
+        places = self._places(hashed)
         if len(places) and places.min() < 0:
             raise KeyError(f"no text for the id {int(hashed[places.argmin()]):#x}")
         return TermChunk(hashed, *interning.gather(self._texts, places))
 
     def chunk(self) -> TermChunk:
         """Everything that is here."""
+        self._accept_all()
         ids, places = interning.entries(self._table, self._count)
         order = np.argsort(ids)
         return TermChunk(ids[order], *interning.gather(self._texts, places[order]))
@@ -247,7 +284,7 @@ class TermTable:
     def retain(self, ids: np.ndarray) -> None:
         """Forgets all texts but those of the given ids (ids without a text here are ignored)."""
         hashed = _distinct_hashed(ids)
-        places = interning.places_of(self._table, hashed)
+        places = self._places(hashed)
         known = places >= 0
         offsets, data = interning.gather(self._texts, places[known])
         self.term.cache_clear()

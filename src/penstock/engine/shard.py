@@ -86,6 +86,7 @@ class Shard:
             if place not in self._results:
                 operator.read_by([net.steps[edge.target] for edge in self._outgoing[place]])
         self._answers: dict[int, list[Frame]] = {}
+        self._taken: list[np.ndarray] = []  # ids of new rows that came further than filters by row
         self._kept_terms = 0
         self._take_in_static(graphs)
 
@@ -103,6 +104,7 @@ class Shard:
                     self.counts.match(place, len(found))
                 self._inbox[place][0].append(found)
         self._pass(Clock(first=True))
+        self._accept_terms()
         for operator in self.operators:
             for store in operator.stores:
                 store.forget_fresh()
@@ -133,7 +135,7 @@ class Shard:
         """
         for payload in payloads:
             frames, terms, head = wire.unpack(payload)
-            self.terms.add_chunk(terms)
+            self.terms.offer(terms)
             self.counts.occurred.update(head.get("occurred", ()))
             for name, rows in head.get("matched", {}).items():
                 self.counts.match(self.scans[name], rows)
@@ -153,7 +155,7 @@ class Shard:
 
     def feed(self, frames: dict[str, Frame], terms: TermChunk, watermark: int) -> dict[int, Frame]:
         """Takes in rows of scans as they are, without the way through payloads."""
-        self.terms.add_chunk(terms)
+        self.terms.offer(terms)
         for name, frame in frames.items():
             self._inbox[self.scans[name]][0].append(frame)
         return self._moved_to(watermark)
@@ -177,6 +179,7 @@ class Shard:
     def _advance(self, watermark: int) -> None:
         """Runs the network until nothing more follows from what is there by the watermark."""
         self._pass(self._clock(watermark))
+        self._accept_terms()
         for operator in self.operators:
             for store in operator.stores:
                 store.expire(self.watermark)
@@ -259,20 +262,25 @@ class Shard:
 
     def _hand_on(self, place: int, frame: Frame) -> None:
         """Gives new rows of a step to those that read them; row-by-row steps take them on at once."""
+        arrives = isinstance(self.net.steps[place], steps.Scan)
         new = [(place, frame)]
         while new:
             place, frame = new.pop()
             if not len(frame):
                 continue
             self.counts.give(place, len(frame))
+            stays = place in self._results
             for edge in self._outgoing[place]:
                 reader = self.operators[edge.target]
                 if isinstance(reader, operators.RowByRow):
                     new.append((edge.target, reader.apply(frame)))
                 else:
                     self._deliver(edge, frame)
+                    stays = True
             for query in self._results.get(place, ()):
                 self._answers.setdefault(query, []).append(frame)
+            if arrives and stays:
+                self._taken.append(frame.ids.reshape(-1))
 
     def _deliver(self, edge: Edge, frame: Frame) -> None:
         if edge.derived:
@@ -302,6 +310,11 @@ class Shard:
         ]
         puts.append((_CLOCK, wire.pack(pending, watermark=self.watermark, counts=self.counts.to_json())))
         return puts, deletes
+
+    def _accept_terms(self) -> None:
+        """Of the texts that came, takes over those of rows that may be remembered or answered."""
+        self.terms.accept(self._taken, self.tuning.unneeded_terms)
+        self._taken = []
 
     def _collect_terms(self) -> None:
         """Forgets texts that no remembered row mentions, once they are the larger part."""

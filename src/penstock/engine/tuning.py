@@ -25,6 +25,8 @@ class Tuning:
     """Rows that a chunk made of several may have: larger ones are few anyway, and slow to write at once."""
     spare_terms: int = 1 << 18
     """Texts without a row that mentions them that a shard keeps before it looks for them."""
+    unneeded_terms: int = 4
+    """Texts per id of a step's new rows that a shard takes in without asking which of them it needs."""
     few_terms: int = 4096
     """Texts that a payload carries as they are; of more it takes those that its rows mention."""
     few_shards: int = 4
