@@ -118,14 +118,10 @@ class Csv(_Columns):
         return out.getvalue().encode()
 
 
-class Json(_Columns):
-    """SPARQL 1.1 Query Results JSON, one binding per line."""
+class _JsonObjects(_Columns):
+    """One JSON object per line, with a member for each bound variable."""
 
     suffix = "json"
-
-    def header(self) -> bytes:
-        head = json.dumps({"vars": self.layout.names}, ensure_ascii=False)
-        return f'{{"head": {head},\n "results": {{"bindings": ['.encode()
 
     def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
         lines = b"".join(self._table(shape, table) for _, shape, table in self.tables(answers))
@@ -134,25 +130,58 @@ class Json(_Columns):
 
     def _table(self, shape: Shape, table: pa.Table) -> bytes:
         last = table.num_columns - len(INTERVAL_COLUMNS)
+        before, after = self.instant("|").split("|")
         members = []
         for at, name in enumerate(self.layout.columns_of(shape)):
             key = _json(name) + ": "
             if at < last:
-                terms = text_column(term_column(table, at), lambda notation: _json(json_term(notation)))
-                members.append(joined(key, terms))
+                members.append(joined(key, text_column(term_column(table, at), self.term)))
             else:
-                before, after = _json(_instant_term("|")).split("|")
                 members.append(joined(key + before, instant_column(table.column(at)), after))
         if self.layout.query:
-            name = {"type": "literal", "value": shape.name}
-            members.insert(0, f"{_json(self.layout.query)}: {_json(name)}")
+            members.insert(0, f"{_json(self.layout.query)}: {self.text(shape.name)}")
         return text_bytes(joined(",\n{", joined(*members, by=", ", skip=True), "}"))
+
+    @staticmethod
+    @abstractmethod
+    def term(notation: str) -> str:
+        """A term as JSON."""
+
+    @staticmethod
+    @abstractmethod
+    def instant(text: str) -> str:
+        """An instant as JSON."""
+
+    @staticmethod
+    @abstractmethod
+    def text(value: str) -> str:
+        """A text as JSON."""
+
+
+class Json(_JsonObjects):
+    """SPARQL 1.1 Query Results JSON, one binding per line."""
+
+    def header(self) -> bytes:
+        head = json.dumps({"vars": self.layout.names}, ensure_ascii=False)
+        return f'{{"head": {head},\n "results": {{"bindings": ['.encode()
 
     def footer(self) -> bytes:
         return b"\n]}}\n"
 
+    @staticmethod
+    def term(notation: str) -> str:
+        return _json(json_term(notation))
 
-class NativeJson(_Columns):
+    @staticmethod
+    def instant(text: str) -> str:
+        return _json({"type": "literal", "value": text, "datatype": XSD.dateTime.value})
+
+    @staticmethod
+    def text(value: str) -> str:
+        return _json({"type": "literal", "value": value})
+
+
+class NativeJson(_JsonObjects):
     """A JSON array with one plain object per line: numbers, Booleans and texts instead of terms.
 
     Every value is written by itself: a number that JSON can write keeps all its digits; what is not
@@ -160,30 +189,23 @@ class NativeJson(_Columns):
     variables are missing.
     """
 
-    suffix = "json"
-
     def header(self) -> bytes:
         return b"["
 
-    def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
-        lines = b"".join(self._table(shape, table) for _, shape, table in self.tables(answers))
-        return lines[1:] if first else lines
-
-    def _table(self, shape: Shape, table: pa.Table) -> bytes:
-        last = table.num_columns - len(INTERVAL_COLUMNS)
-        members = []
-        for at, name in enumerate(self.layout.columns_of(shape)):
-            key = _json(name) + ": "
-            if at < last:
-                members.append(joined(key, text_column(term_column(table, at), native_json)))
-            else:
-                members.append(joined(key + '"', instant_column(table.column(at)), '"'))
-        if self.layout.query:
-            members.insert(0, f"{_json(self.layout.query)}: {_json(shape.name)}")
-        return text_bytes(joined(",\n{", joined(*members, by=", ", skip=True), "}"))
-
     def footer(self) -> bytes:
         return b"\n]\n"
+
+    @staticmethod
+    def term(notation: str) -> str:
+        return native_json(notation)
+
+    @staticmethod
+    def instant(text: str) -> str:
+        return _json(text)
+
+    @staticmethod
+    def text(value: str) -> str:
+        return _json(value)
 
 
 def native_json(notation: str) -> str:
@@ -197,10 +219,6 @@ def native_json(notation: str) -> str:
     if kind == "boolean" and value in ("true", "1", "false", "0"):
         return "true" if value in ("true", "1") else "false"
     return _json(value)
-
-
-def _instant_term(text: str) -> dict[str, str]:
-    return {"type": "literal", "value": text, "datatype": XSD.dateTime.value}
 
 
 def _json(value: str | dict) -> str:
