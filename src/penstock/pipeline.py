@@ -70,7 +70,7 @@ def check(
 
     Without streams, one unnamed stream is assumed, and one for each that the queries name.
     """
-    assumed = assumed_catalog(query.query for query in queries)
+    assumed = assumed_catalog([query.query for query in queries])
     catalog = catalog_of(streams, graphs) if streams else assumed
     make_plan(queries, catalog, names_of(queries), feeds=feed)
     yield from findings(queries, catalog, registered=bool(streams))
@@ -80,6 +80,7 @@ def findings(
     queries: Sequence[ParsedQuery], catalog: Catalog, *, registered: bool = True
 ) -> Iterable[tuple[ParsedQuery | None, Finding]]:
     """What looks wrong about queries that can be planned, and (`registered`) about the sources."""
+    catalog = catalog.with_targets(query.query for query in queries)
     for query in queries:
         for finding in query_findings(query, catalog):
             yield query, finding

@@ -22,7 +22,6 @@ from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program, ProgramShard
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import graph_of
-from penstock.languages import parse
 from penstock.plan.catalog import StreamName
 from penstock.timeline import NEVER
 
@@ -36,9 +35,8 @@ def program_of(case: Case, shards: int, tuning: Tuning = TUNING) -> Program:
     """The case's queries over its catalog, ready to run."""
     streams = [StreamName(data.name and data.name.value) for data in case.streams]
     graphs = [graph_of(data.triples, data.name and data.name.value, key=key_of(case)) for data in case.graphs]
-    queries = [parse(text) for text in case.queries]
     return pipeline.program(
-        queries, streams, graphs, shards=shards, now=case.now, tuning=tuning, key=key_of(case)
+        case.parsed, streams, graphs, shards=shards, now=case.now, tuning=tuning, key=key_of(case)
     )
 
 

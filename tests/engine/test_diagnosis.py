@@ -17,6 +17,7 @@ from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse
 from penstock.plan import steps
 from penstock.plan.catalog import StreamName
+from penstock.plan.sources import rule_graphs, static_graphs, streams
 from penstock.terms import Literal, NamedNode
 from penstock.timeline import NEVER, SECOND
 
@@ -299,10 +300,12 @@ def test_counts_of_random_queries(seed):
             assert (found is None) == bool(answers[number])
             assert found is None or found.reasons
         for scan, at in place.items():
-            if isinstance(scan, steps.Scan) and not scan.graph.derived:
-                timed = (each for s in scan.graph.streams for each in case.streams[s].elements)
+            if isinstance(scan, steps.Scan) and not rule_graphs(scan.sources):
+                timed = (each for s in streams(scan.sources) for each in case.streams[s].elements)
                 triples = [triple for each in timed for triple in each.triples]
-                triples += [triple for g in scan.graph.graphs for triple in set(case.graphs[g].triples)]
+                triples += [
+                    triple for g in static_graphs(scan.sources) for triple in set(case.graphs[g].triples)
+                ]
                 assert counts.matched.get(at, 0) == sum(_matches(scan, triple) for triple in triples)
         known.append({i: answers[i] for i in range(len(case.queries))})
     assert known[0] == known[1] == known[2]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from oracle.model import ActiveGraph, Occurrence, StaticGraph, TimedDataset, Triple, stream_of
 from oracle.vocabulary import EPOCH
+from penstock.algebra import ParsedQuery, Query
+from penstock.algebra.printing import to_sexpr
+from penstock.languages import parse
 from penstock.terms import NamedNode
 from penstock.timeline import MINUTE, format_duration, format_instant
 
@@ -49,7 +52,8 @@ class Case:
     """Streams, graphs and queries, with an order of arrival.
 
     All queries run together: the CONSTRUCT ones are rules for all of them. `now` is the start
-    of the run.
+    of the run. `algebra` is what the queries are instead of what their texts say, where no
+    language can say it.
     """
 
     seed: int
@@ -59,6 +63,15 @@ class Case:
     lateness: int
     batches: tuple[Batch, ...]
     now: int = EPOCH - MINUTE
+    algebra: tuple[Query, ...] = ()
+
+    @cached_property
+    def parsed(self) -> tuple[ParsedQuery, ...]:
+        """The queries as the languages hand them over."""
+        found = tuple(parse(text) for text in self.queries)
+        if not self.algebra:
+            return found
+        return tuple(replace(each, query=query) for each, query in zip(found, self.algebra, strict=True))
 
     @cached_property
     def late(self) -> frozenset[tuple[int, int]]:
@@ -113,6 +126,6 @@ class Case:
         arrival = " | ".join(" ".join(f"{s}.{e}" for s, e in batch) for batch in self.batches)
         late = " ".join(f"{s}.{e}" for s, e in sorted(self.late)) or "none"
         lines.append(f"lateness {format_duration(self.lateness)}, batches {arrival}, late: {late}")
-        for query in self.queries:
+        for query in map(to_sexpr, self.algebra) if self.algebra else self.queries:
             lines += ["query", *("  " + line for line in query.splitlines())]
         return "\n".join(lines)

@@ -7,7 +7,7 @@ an instant's triples are derived stratum by stratum, absence looking at finished
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
 
@@ -51,6 +51,10 @@ ROUNDS_AT_MOST = 50
 """More rounds than any case of ours needs: the recursion makes terms without end."""
 
 
+Derived = frozenset[tuple[NamedNode | None, Occurrence]]
+"""What rules made, each with the graph that it is written into."""
+
+
 class NoClosure(Exception):
     """Absence that depends on its own result at the same instant, or terms without end."""
 
@@ -92,7 +96,7 @@ def closure_by_instants(
 ) -> TimedDataset:
     """clos_Q(S): timeless triples first, then instant by instant, each by strata."""
     beginning = dataset.before(min(_all_instants(dataset), default=0))
-    derived: frozenset[Occurrence] = frozenset()
+    derived: Derived = frozenset()
     for stratum in _strata(rules, with_derived(beginning, rules, derived), time_moves=False):
         derived = _fixpoint(stratum, rules, beginning, derived, now, effort)
     for instant in _all_instants(dataset):
@@ -106,14 +110,18 @@ def _fixpoint(
     applied: Iterable[Construct],
     rules: tuple[Construct, ...],
     dataset: TimedDataset,
-    derived: frozenset[Occurrence],
+    derived: Derived,
     now: int,
     effort: Effort,
-) -> frozenset[Occurrence]:
+) -> Derived:
     for _ in range(ROUNDS_AT_MOST):
         enriched = with_derived(dataset, rules, derived)
         more = derived.union(
-            *(occurrences_of(evaluate_query(rule, enriched, now=now, effort=effort)) for rule in applied)
+            *(
+                {(rule.target, made) for made in occurrences_of(answers)}
+                for rule in applied
+                for answers in [evaluate_query(rule, enriched, now=now, effort=effort)]
+            )
         )
         if more == derived:
             return derived
@@ -121,29 +129,46 @@ def _fixpoint(
     raise NoClosure(f"the rules have derived {len(derived)} triples and are not done")
 
 
-def with_derived(
-    dataset: TimedDataset, rules: tuple[Construct, ...], derived: Iterable[Occurrence]
-) -> TimedDataset:
-    """The dataset with these derived triples in its default graph.
+def with_derived(dataset: TimedDataset, rules: tuple[Construct, ...], derived: Derived) -> TimedDataset:
+    """The dataset with these derived triples in the graphs that they are written into.
 
-    The derived stream has the instants of the streams that the rules read: the ends of
-    derived triples are among them. Rules that read no stream derive static triples only.
+    The derived stream of a graph has the instants of the streams that it comes from: the ends
+    of derived triples are among them. Rules that read no stream derive static triples only.
     """
-    derived = frozenset(derived)
-    timeless = StaticGraph(frozenset(o.triple for o in derived if o.end is None))
-    read = {
-        stream
-        for rule in rules
-        for own in [chosen(replace(dataset, derived=()), rule.dataset)]
-        for stream in streams_read(rule.pattern, default_graph(own), own)
-    }
-    if not read:
-        return replace(dataset, derived=(timeless,))
-    timed = Stream(
-        frozenset(o for o in derived if o.end is not None),
-        frozenset(instant for stream in read for instant in stream.instants),
-    )
-    return replace(dataset, derived=(timed, timeless))
+    graphs: dict[NamedNode | None, ActiveGraph] = {}
+    for target, read in _streams_behind(dataset, rules).items():
+        made = frozenset(occurrence for graph, occurrence in derived if graph == target)
+        graphs[target] = (StaticGraph(frozenset(o.triple for o in made if o.end is None)),)
+        if read:
+            timed = frozenset(o for o in made if o.end is not None)
+            instants = frozenset(instant for stream in read for instant in stream.instants)
+            graphs[target] = (Stream(timed, instants), *graphs[target])
+    return _with_graphs(dataset, graphs)
+
+
+def _with_graphs(dataset: TimedDataset, graphs: Mapping[NamedNode | None, ActiveGraph]) -> TimedDataset:
+    """The dataset with more sources in some graphs; None is the default graph of every query."""
+    named = dict(dataset.named)
+    for name, sources in graphs.items():
+        if name is not None:
+            named[name] = (*named.get(name, ()), *sources)
+    return replace(dataset, named=named, derived=tuple(graphs.get(None, ())))
+
+
+def _streams_behind(
+    dataset: TimedDataset, rules: tuple[Construct, ...]
+) -> dict[NamedNode | None, frozenset[Stream]]:
+    """For each graph that rules write the streams that these read, if need be through other rules."""
+    behind: dict[NamedNode | None, frozenset[Stream]] = {rule.target: frozenset() for rule in rules}
+    while True:
+        seen = _with_graphs(dataset, {target: tuple(streams) for target, streams in behind.items()})
+        more = dict(behind)
+        for rule in rules:
+            own = chosen(seen, rule.dataset)
+            more[rule.target] |= streams_read(rule.pattern, default_graph(own), own)
+        if more == behind:
+            return behind
+        behind = more
 
 
 def _all_instants(dataset: TimedDataset) -> list[int]:
@@ -156,7 +181,7 @@ def _all_instants(dataset: TimedDataset) -> list[int]:
 
 def has_absence(pattern: Pattern) -> bool:
     """Whether more matches can take a solution away."""
-    return any(use is Use.ABSENT for _, use in _uses(pattern, Use.PRESENT, None))
+    return any(use is Use.ABSENT for _, use, _ in _uses(pattern, Use.PRESENT, None))
 
 
 def _strata(
@@ -172,10 +197,10 @@ def _strata(
         uses = _uses(rule.pattern, Use.PRESENT, own if time_moves else None)
         needs[here] = {
             there
-            for triple, use in uses
+            for triple, use, graph in uses
             if use is not Use.EARLIER
             for there, other in enumerate(rules)
-            if any(_may_match(made, triple) for made in other.template)
+            if _reads(rule, graph, other) and any(_may_match(made, triple) for made in other.template)
         }
     reach = {rule: _reachable(rule, needs) for rule in needs}
     groups: list[list[int]] = []
@@ -205,8 +230,9 @@ def _refuse_own_absence(group: list[Construct], dataset: TimedDataset, time_move
         return  # these rules derive nothing timeless
     for rule in group:
         own = chosen(dataset, rule.dataset)
-        for triple, use in _uses(rule.pattern, Use.PRESENT, own if time_moves else None):
-            made_here = any(_may_match(made, triple) for other in group for made in other.template)
+        for triple, use, graph in _uses(rule.pattern, Use.PRESENT, own if time_moves else None):
+            seen = [other for other in group if _reads(rule, graph, other)]
+            made_here = any(_may_match(made, triple) for other in seen for made in other.template)
             if use is Use.ABSENT and made_here:
                 raise NoClosure(f"a rule needs the absence of what it derives: {triple}")
 
@@ -216,17 +242,37 @@ def reads_every_time(rule: Construct, dataset: TimedDataset) -> bool:
     return certainly_timed(rule.pattern, default_graph(own), own)
 
 
-def _uses(node, use: Use, dataset: TimedDataset | None) -> Iterator[tuple[TriplePattern, Use]]:
-    """Each triple pattern in the default graph, with how the solution depends on it.
+def _reads(rule: Construct, graph: NamedNode | Var | None, other: Construct) -> bool:
+    """Whether a pattern of a rule in this graph (None: its default graph) sees what another one writes."""
+    clause = rule.dataset
+    if graph is None:
+        return other.target is None or (clause is not None and other.target in clause.default)
+    if other.target is None or (clause is not None and other.target not in clause.named):
+        return False
+    return isinstance(graph, Var) or graph == other.target
+
+
+def _inside(node: Graph, dataset: TimedDataset | None) -> TimedDataset | None:
+    """The dataset as the pattern of GRAPH sees it; with a variable, all named graphs at once."""
+    if dataset is None:
+        return None
+    graphs = dataset.named.values() if isinstance(node.name, Var) else [dataset.named.get(node.name, ())]
+    return replace(dataset, default=tuple(s for graph in graphs for s in graph), derived=())
+
+
+def _uses(
+    node, use: Use, dataset: TimedDataset | None
+) -> Iterator[tuple[TriplePattern, Use, NamedNode | Var | None]]:
+    """Each triple pattern, with how the solution depends on it, and its graph if it is in a named one.
 
     With a dataset, the earlier side of SEQ counts as earlier where the later side certainly
     is timed; without one, it counts as if time stood still.
     """
     absent = use if use is Use.EARLIER else Use.ABSENT
     if isinstance(node, BGP):
-        yield from ((triple, use) for triple in node.triples)
+        yield from ((triple, use, None) for triple in node.triples)
     elif isinstance(node, PathPattern):
-        yield from ((triple, use) for triple in _path_triples(node.path, *_are_terms(node)))
+        yield from ((triple, use, None) for triple in _path_triples(node.path, *_are_terms(node)))
     elif isinstance(node, (Join, EqJoin, Union_)):
         yield from _uses(node.left, use, dataset)
         yield from _uses(node.right, use, dataset)
@@ -252,8 +298,11 @@ def _uses(node, use: Use, dataset: TimedDataset | None) -> Iterator[tuple[Triple
         yield from _uses(node.pattern, absent, dataset)
         for _, expression in (*node.keys, *node.aggregates) if isinstance(node, Group) else ():
             yield from _expression_uses(expression, absent, dataset)
-    elif isinstance(node, (Graph, Values)):
-        return  # derived triples are in no named graph
+    elif isinstance(node, Values):
+        return
+    elif isinstance(node, Graph):
+        for triple, how, graph in _uses(node.pattern, use, _inside(node, dataset)):
+            yield triple, how, node.name if graph is None else graph
     elif isinstance(node, OrderBy):
         yield from _uses(node.pattern, use, dataset)
         for expression, _ in node.keys:

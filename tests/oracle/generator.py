@@ -22,7 +22,6 @@ from oracle.rule_text import random_rules
 from oracle.stream_data import delayed, random_graphs, random_streams
 from oracle.vocabulary import BASE
 from penstock.algebra import Construct, Query
-from penstock.languages import parse
 
 __all__ = ["Case", "Row", "answers", "cases", "make_case", "parsed", "solved"]
 
@@ -54,7 +53,7 @@ def make_case(seed: int, size: int = 22) -> Case:
 
 def parsed(case: Case) -> list[Query]:
     """The case's queries as algebra."""
-    return [parse(text).query for text in case.queries]
+    return [each.query for each in case.parsed]
 
 
 def solved(case: Case, queries: Iterable[Query] | None = None) -> list[Answers]:

@@ -136,8 +136,8 @@ ActiveGraph = tuple[Source, ...]
 class TimedDataset:
     """What a query may read: the default graph's sources, and those with a name.
 
-    `derived` is what CONSTRUCT rules added; it belongs to the default graph of every query,
-    also of one with FROM.
+    `derived` is what rules added without a target; it belongs to the default graph of every
+    query, also of one with FROM. What they write into a graph with a name is among the named.
     """
 
     default: ActiveGraph = ()

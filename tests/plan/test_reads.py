@@ -10,9 +10,10 @@ from penstock.plan.analysis.reads import (
     needs_instants,
     query_needs_instants,
     reads_stream,
-    streams_read,
+    sources_read,
 )
 from penstock.plan.catalog import Catalog, GraphName, StreamName
+from penstock.plan.sources import RuleGraph, Static, Stream
 from plan.texts import iri, pattern, query
 
 # One unnamed stream, one named stream, one named static graph; the default graph is timed.
@@ -48,10 +49,10 @@ def test_reads_stream(text, reads):
     assert reads_stream(pattern(text), TIMED) is reads
 
 
-def test_streams_read_are_those_of_the_active_graphs():
-    assert streams_read(pattern("?s :p ?o"), TIMED) == {0, 1}
-    assert streams_read(pattern("GRAPH :prices { ?s :p ?o }"), TIMED) == {1}
-    assert streams_read(pattern(STATIC), TIMED) == set()
+def test_the_sources_read_are_those_of_the_active_graphs():
+    assert sources_read(pattern("?s :p ?o"), TIMED) == {Stream(0), Stream(1), RuleGraph()}
+    assert sources_read(pattern("GRAPH :prices { ?s :p ?o }"), TIMED) == {Stream(1)}
+    assert sources_read(pattern(STATIC), TIMED) == {Static(0)}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,9 @@ def test_known_predicates_of_static_graphs_rule_timeless_matches_out():
 
 
 def test_rules_can_derive_timeless_triples():
-    made = query("CONSTRUCT { :a :label ?l } WHERE { VALUES ?l { 1 } }").template
+    made = tuple(
+        (None, triple) for triple in query("CONSTRUCT { :a :label ?l } WHERE { VALUES ?l { 1 } }").template
+    )
     assert can_be_timeless(pattern("?s :label ?l"), TIMED, made)
     assert not can_be_timeless(pattern("?s :price ?l"), TIMED, made)
     assert not can_be_timeless(pattern("GRAPH :prices { ?s :label ?l }"), TIMED, made)

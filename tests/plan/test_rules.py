@@ -15,6 +15,7 @@ from penstock.plan.analysis.rules import (
     with_rules,
 )
 from penstock.plan.catalog import Catalog, GraphName, StreamName
+from penstock.plan.sources import RuleGraph
 from plan.texts import SLIDING_SUM, iri, pattern, query
 
 ONE_STREAM = Catalog()
@@ -204,7 +205,7 @@ def test_timeless_triples_come_from_rules_over_static_knowledge_also_in_several_
     ]
     catalog = Catalog(graphs=(GraphName(iri("g").value),))
     found = timeless_templates(queries, [catalog.active(None)] * 3)
-    assert {triple.predicate for triple in found} == {iri("q"), iri("r")}
+    assert {triple.predicate for _, triple in found} == {iri("q"), iri("r")}
 
 
 def test_rules_over_streams_lend_their_instants_to_those_who_read_derived_triples():
@@ -215,7 +216,7 @@ def test_rules_over_streams_lend_their_instants_to_those_who_read_derived_triple
         query("SELECT * { GRAPH :b { ?s :q ?o } }"),
     ]
     catalog = with_rules(catalog, queries)
-    assert catalog.derives_stream
+    assert catalog.rules == (RuleGraph(timed=True),)
     datasets = [catalog.active(q.dataset) for q in queries]
     assert instant_streams(queries, datasets) == ({0}, {0, 1}, {1})
-    assert not with_rules(catalog, queries[1:]).derives_stream
+    assert with_rules(catalog, queries[1:]).rules == (RuleGraph(),)

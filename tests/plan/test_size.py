@@ -11,8 +11,9 @@ from penstock.algebra.nodes import BGP
 from penstock.errors import QueryError
 from penstock.languages import DEEPEST, parse
 from penstock.plan.analysis.rules import components
-from penstock.plan.catalog import ActiveGraph, StreamName
+from penstock.plan.catalog import StreamName
 from penstock.plan.compilation import joining
+from penstock.plan.sources import Stream
 from penstock.plan.steps import Meet, Rename, Scan, Step
 from penstock.terms import NamedNode
 
@@ -132,7 +133,7 @@ def test_limits_can_be_given():
 
 
 def scan(number: int, *names: str) -> Step:
-    return Rename(Scan("s", NamedNode(f"http://e/{number}"), "o", ActiveGraph(frozenset((0,)))), names)
+    return Rename(Scan("s", NamedNode(f"http://e/{number}"), "o", frozenset((Stream(0),))), names)
 
 
 def meets(step: Step) -> list[Meet]:

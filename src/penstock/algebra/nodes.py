@@ -378,11 +378,15 @@ class Select(Node):
 
 @_node
 class Construct(Node):
-    """`template` may hold blank nodes: they are fresh in each solution."""
+    """`template` may hold blank nodes: they are fresh in each solution.
+
+    As a rule it writes into the graph `target`; None: into the default graph of every query.
+    """
 
     pattern: Pattern
     template: tuple[TriplePattern, ...]
     dataset: Dataset | None = None
+    target: NamedNode | None = None
 
 
 @_node

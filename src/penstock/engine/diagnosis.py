@@ -14,6 +14,7 @@ from penstock.engine.network import Network
 from penstock.engine.prefilters import prefilters_for
 from penstock.plan import steps
 from penstock.plan.planning import PlannedQuery
+from penstock.plan.sources import streams
 from penstock.plan.steps import Step
 from penstock.plan.wording import expression_text, in_words
 from penstock.terms import NamedNode
@@ -48,7 +49,7 @@ def lacking(query: PlannedQuery, net: Network, counts: RowCounts) -> Iterator[st
     if counts.given.get(place[query.step], 0):
         return
     for step in query.step.walk():
-        if isinstance(step, steps.Scan) and step.graph.streams and isinstance(step.predicate, NamedNode):
+        if isinstance(step, steps.Scan) and streams(step.sources) and isinstance(step.predicate, NamedNode):
             if place[step] not in counts.occurred:
                 yield step
 
@@ -156,7 +157,7 @@ class _Search:
             return f"{conditions} let none of {_count(rows)} of {text} through"
         if self.counts.late.get(at):
             return f"all {_count(self.counts.late[at])} of {text} came too late: --lateness waits for them"
-        if scan.graph.is_empty:
+        if not scan.sources:
             return f"{text} reads a graph that no source has"
         if isinstance(scan.predicate, NamedNode) and at not in self.counts.occurred:
             return f"{text} matched nothing: {self._term(scan.predicate)} does not occur{self._guess(scan)}"
@@ -173,7 +174,7 @@ class _Search:
         if near is not None:
             return f"; did you mean {self._term(NamedNode(near))}?"
         others = sorted(self.occurring)[:_SOME]
-        if not others or not scan.graph.streams:
+        if not others or not streams(scan.sources):
             return ""
         more = " …" if len(self.occurring) > _SOME else ""
         return f"; the streams have {', '.join(self._term(NamedNode(each)) for each in others)}{more}"

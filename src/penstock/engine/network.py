@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from penstock.algebra.nodes import TriplePattern, Var
 from penstock.plan import steps
 from penstock.plan.analysis.rules import components
+from penstock.plan.sources import rule_graphs
 from penstock.plan.steps import Step
 from penstock.terms import BlankNode, Literal
 
@@ -70,9 +71,10 @@ def network(results: Iterable[Step]) -> Network:
             net.edges.append(Edge(found[below], target, slot, delayed=_is_delayed(step, slot)))
     rules = [(step, place) for step, place in found.items() if _is_rule(step)]
     for scan, target in found.items():
-        if isinstance(scan, steps.Scan) and scan.graph.derived:
+        written = rule_graphs(scan.sources) if isinstance(scan, steps.Scan) else ()
+        if written:
             for rule, source in rules:
-                if any(_can_match(triple, scan) for triple in rule.template):
+                if rule.target in written and any(_can_match(triple, scan) for triple in rule.template):
                     net.edges.append(Edge(source, target, 0, derived=True))
     circles = components(len(net.steps), [(edge.source, edge.target) for edge in net.edges])
     net.units = [_unit(net, circle) for circle in circles]

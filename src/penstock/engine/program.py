@@ -29,6 +29,7 @@ from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.analysis.keys import Key
 from penstock.plan.planning import Plan
+from penstock.plan.sources import Stream, streams
 
 _NO_TERMS = TermChunk()
 
@@ -99,7 +100,7 @@ class Program:
     @cached_property
     def keep_predicates(self) -> np.ndarray | None:
         """The ids of the predicates that a scan can match; None if one matches any."""
-        wanted = [scan.predicate for _, scan in self._scans if scan.graph.streams]
+        wanted = [scan.predicate for _, scan in self._scans if streams(scan.sources)]
         if any(isinstance(predicate, str) for predicate in wanted):
             return None
         return np.unique(np.array([id_of(predicate, self.key) for predicate in wanted], np.int64))
@@ -117,7 +118,7 @@ class Program:
         matched: dict[str, int] = {}
         occurred: list[int] = []
         for name, scan in self._scans:
-            if stream in scan.graph.streams:
+            if Stream(stream) in scan.sources:
                 found = match(scan, triples, occurrences.start, occurrences.end, self.key)
                 if len(found):
                     matched[name] = len(found)

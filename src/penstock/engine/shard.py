@@ -18,6 +18,7 @@ from penstock.engine.operators import Clock, Operator, Surroundings
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
+from penstock.plan.sources import static_graphs
 from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
 
 OPERATORS: dict[type, type[Operator]] = {
@@ -94,7 +95,7 @@ class Shard:
 
     def _take_in_static(self, graphs: list[StaticGraph]) -> None:
         for place in self.scans.values():
-            for number in sorted(self.net.steps[place].graph.graphs):
+            for number in sorted(static_graphs(self.net.steps[place].sources)):
                 graph = graphs[number]
                 self.terms.add_chunk(graph.terms)
                 start = np.full(len(graph), TIMELESS_START, np.int64)

@@ -3,18 +3,21 @@
 A `Catalog` lists the streams and static graphs of a run. Decision 0001: without FROM the
 default graph holds all streams and the static graphs that were given without a name, and
 every stream or static graph with a name is a named graph. With FROM / FROM NAMED it is
-exactly those. What CONSTRUCT rules derive belongs to the default graph of every query.
+exactly those. What rules write belongs to the default graph of every query, unless they write
+into a graph with a name: that is a named graph like any other.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from penstock.algebra.nodes import Dataset, Graph, Query, Var
+from penstock.algebra.nodes import Construct, Dataset, Graph, Query, Var
 from penstock.errors import QueryError
 from penstock.plan.analysis.walk import nodes
+from penstock.plan.sources import RuleGraph, Source, Sources, Static, Stream, static_graphs
 from penstock.terms import NamedNode
 
 
@@ -36,55 +39,33 @@ class GraphName:
     predicates: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveGraph:
-    """The streams and static graphs, by their place in the catalog, that a pattern matches.
-
-    `derived`: what rules derive is part of it; `derived_stream`: with intervals, because
-    some rule reads a stream.
-    """
-
-    streams: frozenset[int] = frozenset()
-    graphs: frozenset[int] = frozenset()
-    derived: bool = False
-    derived_stream: bool = False
-
-    @property
-    def reads_stream(self) -> bool:
-        return bool(self.streams) or self.derived_stream
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.streams or self.graphs or self.derived)
-
-    def __or__(self, other: ActiveGraph) -> ActiveGraph:
-        return ActiveGraph(
-            self.streams | other.streams,
-            self.graphs | other.graphs,
-            self.derived or other.derived,
-            self.derived_stream or other.derived_stream,
-        )
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ActiveDataset:
-    """The graph that patterns match right now, and the named ones that GRAPH can turn to.
+    """What patterns read right now, and the named graphs that GRAPH can turn to.
 
     `predicates` has those of each static graph of the catalog, as far as they are known.
     """
 
-    default: ActiveGraph
-    named: tuple[tuple[str, ActiveGraph], ...] = ()
+    default: Sources
+    named: tuple[tuple[str, Sources], ...] = ()
     predicates: tuple[frozenset[str] | None, ...] = ()
 
-    def graph(self, name: NamedNode | Var) -> ActiveGraph:
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.default, self.named, self.predicates))
+
+    def __hash__(self) -> int:  # once: all that is found out about nodes is kept by it
+        return self._hash
+
+    @cached_property
+    def by_name(self) -> dict[str, Sources]:
+        return dict(self.named)
+
+    def graph(self, name: NamedNode | Var) -> Sources:
         """The graph of that name, empty if there is none; a variable: all named ones together."""
-        wanted = None if isinstance(name, Var) else name.value
-        found = ActiveGraph()
-        for iri, graph in self.named:
-            if wanted is None or iri == wanted:
-                found |= graph
-        return found
+        if isinstance(name, Var):
+            return frozenset().union(*self.by_name.values())
+        return self.by_name.get(name.value, frozenset())
 
     def within(self, name: NamedNode | Var) -> ActiveDataset:
         """The dataset as the pattern inside `GRAPH name` sees it."""
@@ -98,58 +79,77 @@ class ActiveDataset:
 
     def static_may_have(self, predicate: NamedNode | None) -> bool:
         """Whether a static triple of the default graph may have this predicate (None: any)."""
-        for place in self.default.graphs:
+        for place in static_graphs(self.default):
             known = self.predicates[place] if place < len(self.predicates) else None
             if known is None or (known if predicate is None else predicate.value in known):
                 return True
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Catalog:
     """The streams and static graphs that are registered, each known by its place here.
 
-    `derives_stream`: some registered CONSTRUCT rule reads a stream.
+    `rules` are the graphs that rules write; the default one is always there.
     """
 
     streams: tuple[StreamName, ...] = (StreamName(),)
     graphs: tuple[GraphName, ...] = ()
-    derives_stream: bool = False
+    rules: tuple[RuleGraph, ...] = (RuleGraph(),)
+
+    @cached_property
+    def _by_name(self) -> dict[str | None, Sources]:
+        """What has a name, by it; what has none is under None."""
+        found: dict[str | None, set[Source]] = {None: set()}
+        for place, stream in enumerate(self.streams):
+            found.setdefault(stream.iri, set()).add(Stream(place))
+        for place, graph in enumerate(self.graphs):
+            found.setdefault(graph.iri, set()).add(Static(place))
+        for graph in self.rules:
+            found.setdefault(graph.iri, set()).add(graph)
+        return {iri: frozenset(sources) for iri, sources in found.items()}
 
     def names(self) -> tuple[str, ...]:
         """All IRIs that something is registered under, in the order of registration."""
-        return tuple(dict.fromkeys(s.iri for s in self.streams + self.graphs if s.iri is not None))
+        return tuple(iri for iri in self._by_name if iri is not None)
 
-    def named(self, iri: str) -> ActiveGraph:
-        """What is registered under an IRI: streams, static graphs, or nothing."""
-        return ActiveGraph(
-            frozenset(i for i, stream in enumerate(self.streams) if stream.iri == iri),
-            frozenset(i for i, graph in enumerate(self.graphs) if graph.iri == iri),
-        )
+    def named(self, iri: str) -> Sources:
+        """What is registered under an IRI, or written by rules: maybe nothing."""
+        return self._by_name.get(iri, frozenset())
+
+    def with_targets(self, queries: Iterable[Query]) -> Catalog:
+        """The catalog that has a graph for each target of the rules among the queries."""
+        targets = (query.target for query in queries if isinstance(query, Construct))
+        iris = dict.fromkeys((None, *(target.value for target in targets if target is not None)))
+        return replace(self, rules=tuple(map(RuleGraph, iris)))
 
     def unknown(self, dataset: Dataset | None) -> tuple[NamedNode, ...]:
         """The IRIs after FROM and FROM NAMED that nothing is registered under."""
         if dataset is None:
             return ()
         mentioned = dict.fromkeys(dataset.default + dataset.named)
-        return tuple(name for name in mentioned if self.named(name.value).is_empty)
+        return tuple(name for name in mentioned if not self.named(name.value))
 
     def active(self, dataset: Dataset | None) -> ActiveDataset:
         """The dataset that a query with this dataset clause (or none) looks at."""
-        predicates = tuple(graph.predicates for graph in self.graphs)
-        derived = ActiveGraph(derived=True, derived_stream=self.derives_stream)
         if dataset is None:
-            unnamed = frozenset(i for i, graph in enumerate(self.graphs) if graph.iri is None)
-            default = derived | ActiveGraph(frozenset(range(len(self.streams))), unnamed)
-            named = tuple((iri, self.named(iri)) for iri in self.names())
-            return ActiveDataset(default, named, predicates)
+            return self._whole
         for name in self.unknown(dataset):
             raise unknown_source(name.value, self.names())
-        default = derived
-        for name in dataset.default:
-            default |= self.named(name.value)
+        written = frozenset(graph for graph in self.rules if graph.iri is None)
+        default = written.union(*(self.named(name.value) for name in dataset.default))
         iris = dict.fromkeys(name.value for name in dataset.named)
-        return ActiveDataset(default, tuple((iri, self.named(iri)) for iri in iris), predicates)
+        return ActiveDataset(default, tuple((iri, self.named(iri)) for iri in iris), self._predicates)
+
+    @cached_property
+    def _whole(self) -> ActiveDataset:
+        default = self._by_name[None].union(map(Stream, range(len(self.streams))))
+        named = tuple((iri, self.named(iri)) for iri in self.names())
+        return ActiveDataset(default, named, self._predicates)
+
+    @property
+    def _predicates(self) -> tuple[frozenset[str] | None, ...]:
+        return tuple(graph.predicates for graph in self.graphs)
 
 
 def unknown_source(iri: str, known: Iterable[str]) -> QueryError:
@@ -167,11 +167,13 @@ def unknown_source_hint(iri: str, known: Iterable[str]) -> str:
     return f"register it with --stream '{iri}=SOURCE' or --graph '{iri}=FILE'"
 
 
-def assumed_catalog(queries: Iterable[Query]) -> Catalog:
+def assumed_catalog(queries: Sequence[Query]) -> Catalog:
     """The catalog that queries suggest when nothing is registered (check and explain alone).
 
-    One unnamed stream; each IRI after FROM, FROM NAMED or GRAPH is taken for a stream.
+    One unnamed stream; each IRI after FROM, FROM NAMED or GRAPH is taken for a stream, unless a
+    rule writes a graph of that name.
     """
+    written = Catalog().with_targets(queries)
     iris: dict[str, None] = {}
     for query in queries:
         if query.dataset is not None:
@@ -179,4 +181,5 @@ def assumed_catalog(queries: Iterable[Query]) -> Catalog:
         for node in nodes(query.pattern):
             if isinstance(node, Graph) and not isinstance(node.name, Var):
                 iris[node.name.value] = None
-    return Catalog((StreamName(),) + tuple(StreamName(iri) for iri in iris))
+    streams = tuple(StreamName(iri) for iri in iris if iri not in written.names())
+    return replace(written, streams=(StreamName(), *streams))

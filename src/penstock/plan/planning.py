@@ -81,6 +81,7 @@ def make_plan(
 ) -> Plan:
     """Plans the queries together. `feeds=False`: CONSTRUCT results do not enter the streams."""
     queries = [each.query for each in parsed]
+    catalog = catalog.with_targets(queries)
     for each in parsed:
         for name in catalog.unknown(each.query.dataset):
             error = unknown_source(name.value, catalog.names())

@@ -13,7 +13,8 @@ from functools import cached_property
 
 from penstock.algebra.balance import balanced
 from penstock.algebra.nodes import Aggregate, Expression, TriplePattern
-from penstock.plan.catalog import ActiveGraph
+from penstock.plan import sources
+from penstock.plan.sources import Sources
 from penstock.terms import Term
 
 Vars = tuple[str, ...]
@@ -118,7 +119,7 @@ class Scan(Step):
     subject: Term | str
     predicate: Term | str
     object: Term | str
-    graph: ActiveGraph
+    sources: Sources
     key: str | None = None
 
     @cached_property
@@ -132,7 +133,7 @@ class Scan(Step):
 
     @property
     def reads_stream(self) -> bool:
-        return self.graph.reads_stream
+        return sources.timed(self.sources)
 
 
 @_step
@@ -448,13 +449,14 @@ class Asked(Step):
 class Constructed(Step):
     """The template's triples for each solution; `rule` names its blank nodes.
 
-    `feeds`: they enter the streams that default graphs read.
+    `feeds`: who reads the rule graph `target` reads them (None: the default graph of every query).
     """
 
     input: Step
     template: tuple[TriplePattern, ...]
     rule: str
     feeds: bool = True
+    target: str | None = None
 
     vars = ("subject", "predicate", "object")
     certain = frozenset(vars)

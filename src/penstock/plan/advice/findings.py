@@ -59,6 +59,7 @@ from penstock.plan.analysis.walk import (
     subexpressions,
 )
 from penstock.plan.catalog import ActiveDataset, Catalog, unknown_source_hint
+from penstock.plan.sources import Source, Static, Stream, timed
 from penstock.plan.wording import in_words, leaf_text
 from penstock.terms import NamedNode
 
@@ -84,18 +85,16 @@ def query_findings(parsed: ParsedQuery, catalog: Catalog) -> tuple[Finding, ...]
 
 def run_findings(queries: Sequence[ParsedQuery], catalog: Catalog) -> tuple[Finding, ...]:
     """The findings about what is registered: streams and static graphs that nobody reads."""
-    streams: set[int] = set()
-    graphs: set[int] = set()
+    read: set[Source] = set()
     for parsed in queries:
         for leaf in query_leaves(parsed.query, _known_part(catalog, parsed)):
-            streams |= leaf.graph.streams
-            graphs |= leaf.graph.graphs
+            read |= leaf.sources
     found = []
-    for index, stream in enumerate(catalog.streams):
-        if index not in streams:
+    for place, stream in enumerate(catalog.streams):
+        if Stream(place) not in read:
             found.append(_unread("stream", stream.iri))
-    for index, graph in enumerate(catalog.graphs):
-        if index not in graphs:
+    for place, graph in enumerate(catalog.graphs):
+        if Static(place) not in read:
             found.append(_unread("graph", graph.iri))
     return tuple(dict.fromkeys(found))
 
@@ -151,9 +150,9 @@ def _unknown_sources(parsed: ParsedQuery, catalog: Catalog) -> Iterator[Finding]
     for node in nodes(parsed.query.pattern):
         if not isinstance(node, Graph) or not isinstance(node.name, NamedNode):
             continue
-        if named.graph(node.name).is_empty:
+        if not named.graph(node.name):
             iri = node.name.value
-            if not catalog.named(iri).is_empty:
+            if catalog.named(iri):
                 message = f"GRAPH {node.name} matches nothing: FROM NAMED does not list it"
                 yield Finding("unknown-source", message, f"add FROM NAMED <{iri}>", place_of(node))
             else:
@@ -263,7 +262,7 @@ def _cartesian(
             "FILTER NOT EXISTS { … } removes also then",
             place_of(pattern) or place.first(possible(pattern.right)),
         )
-    elif isinstance(pattern, BGP) and dataset.default.reads_stream:
+    elif isinstance(pattern, BGP) and timed(dataset.default):
         yield from _unconnected(pattern, place, conditions)
     inside = dataset.within(pattern.name) if isinstance(pattern, Graph) else dataset
     for child in children(pattern):

@@ -25,11 +25,12 @@ from penstock.plan.analysis.bounds import Bound, inherit, own_bound
 from penstock.plan.analysis.matching import look_ups
 from penstock.plan.analysis.reads import reads_stream
 from penstock.plan.analysis.walk import OPERATOR_NAMES, children, exists_patterns
-from penstock.plan.catalog import ActiveDataset, ActiveGraph
+from penstock.plan.catalog import ActiveDataset
+from penstock.plan.sources import Stream, timed
 from penstock.plan.wording import leaf_text
 from penstock.timeline import format_duration
 
-ONE_STREAM = ActiveDataset(ActiveGraph(frozenset((0,))))
+ONE_STREAM = ActiveDataset(frozenset((Stream(0),)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,9 @@ def memories(pattern: Pattern, bound: Bound = None, dataset: ActiveDataset = ONE
             yield Memory(pattern, name, "its optional right side", own, pattern.right, absence=True)
         elif isinstance(pattern, Minus) and right:
             yield Memory(pattern, name, "its right side", None, pattern.right, absence=True)
-    elif isinstance(pattern, BGP) and len(pattern.triples) > 1 and dataset.default.reads_stream:
+    elif isinstance(pattern, BGP) and len(pattern.triples) > 1 and timed(dataset.default):
         yield Memory(pattern, "BGP", f"matches of its {len(pattern.triples)} triples", bound, pattern)
-    elif isinstance(pattern, PathPattern) and dataset.default.reads_stream:
+    elif isinstance(pattern, PathPattern) and timed(dataset.default):
         if _is_long(pattern):
             yield Memory(pattern, "Path", f"the steps of `{leaf_text(pattern)}`", bound, pattern)
     for inner in exists_patterns(pattern):

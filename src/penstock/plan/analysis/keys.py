@@ -42,6 +42,7 @@ from penstock.plan.analysis.rules import Connection
 from penstock.plan.analysis.variables import certain
 from penstock.plan.analysis.walk import ABSENCE, children, exists_patterns, required_and_other
 from penstock.plan.catalog import ActiveDataset
+from penstock.plan.sources import timed
 from penstock.plan.wording import leaf_text
 from penstock.terms import BlankNode
 
@@ -91,7 +92,7 @@ def possible_keys(query: Query, dataset: ActiveDataset, derived: Templates = ())
 
 
 def _reads(query: Query, dataset: ActiveDataset) -> bool:
-    return any(leaf.graph.reads_stream for leaf in query_leaves(query, dataset))
+    return any(timed(leaf.sources) for leaf in query_leaves(query, dataset))
 
 
 def _candidates(query: Query, dataset: ActiveDataset) -> list[Var]:
@@ -99,7 +100,7 @@ def _candidates(query: Query, dataset: ActiveDataset) -> list[Var]:
     subjects: Counter[Var] = Counter()
     everywhere: Counter[Var] = Counter()
     for leaf in query_leaves(query, dataset):
-        if not leaf.graph.reads_stream:
+        if not timed(leaf.sources):
             continue
         ends = (leaf.pattern.subject, leaf.pattern.object)
         for var in dict.fromkeys(end for end in ends if isinstance(end, Var)):

@@ -33,15 +33,16 @@ from penstock.plan.analysis.walk import (
     described,
     exists_patterns,
 )
-from penstock.plan.catalog import ActiveDataset, ActiveGraph
+from penstock.plan.catalog import ActiveDataset
+from penstock.plan.sources import Sources
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A triple pattern or path, the graph it matches, and its way to the answer."""
+    """A triple pattern or path, what it reads, and its way to the answer."""
 
     pattern: LeafPattern
-    graph: ActiveGraph
+    sources: Sources
     absent: bool = False
     later: bool = False
 

@@ -6,7 +6,7 @@ alone. Where absence or an operator per instant meets timeless solutions, they s
 solution at each instant of the query, so these operators *need the instants*.
 
 The optional argument `derived` of these functions lists the template triples that rules can
-make timelessly; patterns in an active graph with `derived` may then match them.
+make timelessly, each with the graph that it is written into.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from penstock.plan.analysis.walk import (
     required_and_other,
 )
 from penstock.plan.catalog import ActiveDataset
+from penstock.plan.sources import Sources, rule_graphs, timed
 from penstock.terms import NamedNode
 
-Templates = tuple[TriplePattern, ...]
+Templates = tuple[tuple[str | None, TriplePattern], ...]
 
 
 def inside(pattern: Pattern, dataset: ActiveDataset) -> tuple[ActiveDataset, ...]:
@@ -52,23 +53,23 @@ def inside(pattern: Pattern, dataset: ActiveDataset) -> tuple[ActiveDataset, ...
 def reads_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
     """Whether a triple pattern or path in it, also inside EXISTS, may match a stream."""
     if isinstance(pattern, BGP):
-        return bool(pattern.triples) and dataset.default.reads_stream
+        return bool(pattern.triples) and timed(dataset.default)
     if isinstance(pattern, PathPattern):
-        return dataset.default.reads_stream
+        return timed(dataset.default)
     parts = children(pattern) + exists_patterns(pattern)
     return any(reads_stream(part, seen) for seen in inside(pattern, dataset) for part in parts)
 
 
 @once
-def streams_read(pattern: Pattern, dataset: ActiveDataset) -> frozenset[int]:
-    """The registered streams that triple patterns and paths of it may match."""
+def sources_read(pattern: Pattern, dataset: ActiveDataset) -> Sources:
+    """The sources that triple patterns and paths of it read."""
     if isinstance(pattern, BGP):
-        return dataset.default.streams if pattern.triples else frozenset()
+        return dataset.default if pattern.triples else frozenset()
     if isinstance(pattern, PathPattern):
-        return dataset.default.streams
+        return dataset.default
     parts = children(pattern) + exists_patterns(pattern)
     return frozenset().union(
-        *(streams_read(part, seen) for seen in inside(pattern, dataset) for part in parts)
+        *(sources_read(part, seen) for seen in inside(pattern, dataset) for part in parts)
     )
 
 
@@ -135,7 +136,8 @@ def _matches_timeless(leaf: LeafPattern, dataset: ActiveDataset, derived: Templa
     for look_up in look_ups(leaf):
         if dataset.static_may_have(look_up.predicate if isinstance(look_up.predicate, NamedNode) else None):
             return True
-    return dataset.default.derived and any(can_match(template, leaf) for template in derived)
+    written = rule_graphs(dataset.default) if derived else ()
+    return any(graph in written and can_match(triple, leaf) for graph, triple in derived)
 
 
 def _absence_in_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:

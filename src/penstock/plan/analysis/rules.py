@@ -9,6 +9,7 @@ passes the earlier side of a SEQ, is fine: every step of it uses what ended stri
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from penstock.algebra.nodes import (
     Aggregate,
     Call,
     Construct,
+    Describe,
     Exists,
     Expression,
     Extend,
@@ -29,10 +31,11 @@ from penstock.algebra.nodes import (
 from penstock.errors import QueryError
 from penstock.plan.analysis.leaves import Leaf, query_leaves
 from penstock.plan.analysis.matching import LookUp, can_match, can_match_look_up, look_ups
-from penstock.plan.analysis.reads import Templates, can_be_timeless, streams_read
+from penstock.plan.analysis.reads import Templates, can_be_timeless, sources_read
 from penstock.plan.analysis.variables import of_expression
 from penstock.plan.analysis.walk import children
 from penstock.plan.catalog import ActiveDataset, Catalog
+from penstock.plan.sources import RuleGraph, Source, Sources, changing, rule_graphs, streams, timed
 from penstock.plan.wording import in_words, leaf_text
 from penstock.terms import BlankNode, NamedNode
 
@@ -92,6 +95,7 @@ class RuleProgram:
 def connections(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> tuple[Connection, ...]:
     """All ways in which rules among the queries feed queries."""
     rules = [(i, rule) for i, rule in enumerate(queries) if isinstance(rule, Construct)]
+    targets = {i: target_of(rule) for i, rule in rules}
     found: dict[Connection, None] = {}
     if not rules:
         return ()
@@ -107,21 +111,22 @@ def connections(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> 
     any_predicate = [each for each in templates if isinstance(each[2].predicate, Var)]
     for place, (query, dataset) in enumerate(zip(queries, datasets, strict=True)):
         for leaf in query_leaves(query, dataset, timeless):
-            if not leaf.graph.derived:
+            written = rule_graphs(leaf.sources)
+            if not written:
                 continue
             for look_up in look_ups(leaf.pattern):
                 candidates = templates
                 if isinstance(look_up.predicate, NamedNode):
                     candidates = [*by_predicate.get(look_up.predicate, ()), *any_predicate]
                 for rule, triple, template in candidates:
-                    if can_match_look_up(template, look_up):
+                    if targets[rule] in written and can_match_look_up(template, look_up):
                         found[Connection(rule, triple, place, leaf, look_up)] = None
     return tuple(found)
 
 
 def timeless_templates(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> Templates:
     """The template triples that rules can make without an interval, from static knowledge."""
-    found: dict[TriplePattern, None] = {}
+    found: dict[tuple[str | None, TriplePattern], None] = {}
     waiting = [
         (query, dataset)
         for query, dataset in zip(queries, datasets, strict=True)
@@ -133,21 +138,48 @@ def timeless_templates(queries: Sequence[Query], datasets: Sequence[ActiveDatase
         for pair in tuple(waiting):
             query, dataset = pair
             if can_be_timeless(query.pattern, dataset, tuple(found)):
-                found.update(dict.fromkeys(query.template))
+                found.update(dict.fromkeys((target_of(query), triple) for triple in query.template))
                 waiting.remove(pair)
                 grown = True
     return tuple(found)
 
 
 def with_rules(catalog: Catalog, queries: Sequence[Query]) -> Catalog:
-    """The catalog that also knows whether the rules among the queries read a stream."""
-    bare = replace(catalog, derives_stream=False)
-    reading = any(
-        streams_read(query.pattern, bare.active(query.dataset))
-        for query in queries
-        if isinstance(query, Construct)
+    """The catalog with the graphs that the rules among the queries write, as they are."""
+    bare = catalog.with_targets(queries)
+    origins = _origins(queries, [bare.active(query.dataset) for query in queries])
+    graphs = (
+        RuleGraph(graph.iri, timed(origins.get(graph.iri, ())), changing(origins.get(graph.iri, ())))
+        for graph in bare.rules
     )
-    return replace(catalog, derives_stream=reading)
+    return replace(bare, rules=tuple(graphs))
+
+
+def _origins(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> dict[str | None, Sources]:
+    """For each graph that rules write the streams and static graphs that it comes from in the end."""
+    found: defaultdict[str | None, set[Source]] = defaultdict(set)
+    readers: defaultdict[str | None, set[str | None]] = defaultdict(set)
+    for query, dataset in zip(queries, datasets, strict=True):
+        if isinstance(query, Construct):
+            target = target_of(query)
+            for source in sources_read(query.pattern, dataset):
+                if isinstance(source, RuleGraph):
+                    readers[source.iri].add(target)
+                else:
+                    found[target].add(source)
+    waiting = list(found)
+    while waiting:
+        graph = waiting.pop()
+        for reader in readers[graph]:
+            if not found[graph] <= found[reader]:
+                found[reader] |= found[graph]
+                waiting.append(reader)
+    return {graph: frozenset(sources) for graph, sources in found.items()}
+
+
+def target_of(rule: Construct) -> str | None:
+    """The name of the graph that a rule writes."""
+    return None if rule.target is None else rule.target.value
 
 
 def instant_streams(
@@ -155,21 +187,17 @@ def instant_streams(
 ) -> tuple[frozenset[int], ...]:
     """For each query the streams whose elements' ends are its instants.
 
-    Those it reads; and if it reads derived triples, those that the rules read.
+    Those it reads; and if it reads a graph that rules write, those that this comes from.
     """
-    pairs = list(zip(queries, datasets, strict=True))
-    by_rules = frozenset().union(
-        *(streams_read(q.pattern, dataset) for q, dataset in pairs if isinstance(q, Construct))
-    )
-    return tuple(
-        frozenset().union(
-            *(
-                leaf.graph.streams | (by_rules if leaf.graph.derived else frozenset())
-                for leaf in query_leaves(query, dataset)
-            )
-        )
-        for query, dataset in pairs
-    )
+    written = {graph: streams(sources) for graph, sources in _origins(queries, datasets).items()}
+    found = []
+    for query, dataset in zip(queries, datasets, strict=True):
+        sources = sources_read(query.pattern, dataset)
+        if isinstance(query, Describe):
+            sources |= dataset.default
+        by_rules = (written.get(graph, frozenset()) for graph in rule_graphs(sources))
+        found.append(streams(sources).union(*by_rules))
+    return tuple(found)
 
 
 # --- programs ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from penstock.algebra import balance
 from penstock.algebra import nodes as a
+from penstock.errors import QueryError
 from penstock.functions import chance
 from penstock.plan import steps
 from penstock.plan.analysis import bounds, variables, walk
@@ -20,6 +21,7 @@ from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.joining import joined
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
+from penstock.plan.sources import Window
 from penstock.plan.steps import Step, columns_of
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
@@ -46,7 +48,8 @@ def compile_query(
     if isinstance(query, a.Describe):
         return compiler.description(query, context)
     step = compiler.pattern(query.pattern, context)
-    return steps.Constructed(step, query.template, chance.rule_name(query), feeds)
+    target = None if query.target is None else query.target.value
+    return steps.Constructed(step, query.template, chance.rule_name(query), feeds, target)
 
 
 class Compiler(PathCompiler):
@@ -110,7 +113,10 @@ class Compiler(PathCompiler):
                 positions.append(term)
         if isinstance(positions[0], Literal) or isinstance(positions[1], (Literal, BlankNode)):
             return steps.Table(tuple(seen), ())
-        scan: Step = steps.Scan(*positions, context.graph, key)
+        for source in context.sources:
+            if isinstance(source, Window):
+                raise QueryError(f"the window {source.name} cannot be read: windows are not built yet")
+        scan: Step = steps.Scan(*positions, context.sources, key)
         return steps.Rename(steps.Unique(scan) if unique else scan, tuple(seen))
 
     def bgp(self, node: a.BGP, context: Context) -> Step:
@@ -149,7 +155,7 @@ class Compiler(PathCompiler):
 
     def _graph(self, node: a.Graph, context: Context) -> Step:
         if isinstance(node.name, NamedNode):
-            if node.name.value not in dict(context.dataset.named):  # SPARQL 18.6: not even the empty solution
+            if node.name.value not in context.dataset.by_name:  # SPARQL 18.6: not even the empty solution
                 return _nothing(node)
             return self.pattern(node.pattern, replace(context, dataset=context.dataset.within(node.name)))
         name = node.name.name

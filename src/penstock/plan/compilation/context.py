@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.plan.catalog import ActiveDataset, ActiveGraph
+from penstock.plan.catalog import ActiveDataset
 from penstock.plan.compilation.substitution import Substitution
+from penstock.plan.sources import Sources
 
 
 @dataclass(frozen=True)
@@ -19,5 +20,5 @@ class Context:
     outer: Substitution | None = None  # inside EXISTS, where its pattern is not independent
 
     @property
-    def graph(self) -> ActiveGraph:
+    def sources(self) -> Sources:
         return self.dataset.default
