@@ -21,7 +21,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ from penstock.engine.diagnosis import Diagnosis
 from penstock.engine.program import Program
 from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
-from penstock.languages import parse
+from penstock.languages import ENDINGS, parse
 from penstock.results import Answers, Solution, concat, no_answers
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.detection.watermark import Timing
@@ -234,20 +234,25 @@ class Engine:
             self.graphs.append(graph_of(triples, iri, key=self.key))
         return self
 
-    def add_query(self, query: str | os.PathLike[str], *, name: str | None = None) -> Engine:
-        """Registers a query: a file (a path object or a name that ends in .rq), or its text."""
+    def add_query(
+        self, query: str | os.PathLike[str], *, name: str | None = None, language: str | None = None
+    ) -> Engine:
+        """Registers a query: a file (a path object or a name that ends in .rq), or its text.
+
+        A file or text may hold several queries and rules, one after the other; they are then called
+        name, name-2 and so on. `language` is ep-sparql or sparql; without it the ending tells.
+        """
         if not isinstance(query, (str, os.PathLike)):
             raise UsageError(
                 f"a query is its text or a file, and {shown(query)} is neither",
                 hint='as in add_query("falls.rq") or add_query("SELECT …", name="falls")',
             )
         name = text_or_none(name, "the name of a query")
+        language = text_or_none(language, "language")
         if isinstance(query, os.PathLike) or _names_file(query):
-            [parsed] = pipeline.parse([query])
-            parsed = replace(parsed, origin=name) if name else parsed
+            self.queries += pipeline.parse([query], language=language, name=name)
         else:
-            parsed = parse(query, origin=name)
-        self.queries.append(parsed)
+            self.queries += parse(query, language=language, origin=name, name=name).queries
         return self
 
     @property
@@ -436,7 +441,7 @@ def _names_file(query: str) -> bool:
     """Whether a text is the name of a file: it ends like one, or is a single word."""
     if "\n" in query or "{" in query:
         return False
-    return query.endswith((".rq", ".epq", ".sparql")) or (bool(query) and not re.search(r"\s", query))
+    return query.endswith(tuple(ENDINGS)) or (bool(query) and not re.search(r"\s", query))
 
 
 _A_STREAM = "a stream is a file, a directory, several of them, or elements (triples, instant)"

@@ -17,8 +17,9 @@ from penstock.algebra.nodes import ParsedQuery
 from penstock.algebra.printing import to_sexpr
 from penstock.engine.program import Program
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.errors import Finding, InputError, UsageError
+from penstock.errors import Finding, InputError, QueryError, UsageError
 from penstock.knowledge.graphs import StaticGraph
+from penstock.languages import ENDINGS
 from penstock.languages import parse as parse_text
 from penstock.plan.advice.explaining import explain_plan, explain_steps
 from penstock.plan.advice.findings import query_findings, run_findings
@@ -34,12 +35,23 @@ class Registered(Protocol):
     iri: str | None
 
 
-def parse(paths: Iterable[str | Path]) -> list[ParsedQuery]:
-    """The queries in some files."""
-    return [parse_text(read_query(Path(path)), origin=str(path)) for path in paths]
+def parse(
+    paths: Iterable[str | Path], *, language: str | None = None, name: str | None = None
+) -> list[ParsedQuery]:
+    """The queries and rules in some files; `language` if the files' endings do not tell."""
+    found: list[ParsedQuery] = []
+    for path in map(Path, paths):
+        try:
+            found += parse_text(_read(path), language=language, origin=str(path), name=name).queries
+        except QueryError as error:
+            if language is None and path.suffix and path.suffix.lower() not in (*ENDINGS, ".txt"):
+                known = f"the endings of queries are {', '.join(ENDINGS)}; was {path.name} meant as one?"
+                error.hint = f"{error.hint}\n  hint: {known}" if error.hint else known
+            raise
+    return found
 
 
-def read_query(path: Path) -> str:
+def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as problem:

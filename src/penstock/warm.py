@@ -12,7 +12,7 @@ from penstock.decode.decoder import Decoder, warm_up
 from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.timeline import NEVER
 
@@ -63,7 +63,7 @@ def warm() -> None:
     """Calls every kernel once; takes seconds where nothing is compiled yet."""
     warm_up()
     Decoder("jsonl", map=read_map(MAP)).decode(b'{"id": "a b", "v": 1, "when": "2026-01-01T00:00:00Z"}\n')
-    queries = [parse(PROLOGUE + text) for text in QUERIES]
+    queries = [parse_query(PROLOGUE + text) for text in QUERIES]
     for several in (queries, *([query] for query in queries)):
         program = pipeline.program(several, [StreamName(None)], shards=2, now=0)
         run(program)

@@ -21,7 +21,7 @@ from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program
 from penstock.engine.tuning import Tuning
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.terms import XSD, Literal, NamedNode
 from penstock.timeline import NEVER
@@ -150,7 +150,7 @@ def expected(case: LargeCase) -> duckdb.DuckDBPyConnection:
 
 def found(case: LargeCase) -> pa.Table:
     """The engine's answers: numbers for terms, and the interval."""
-    queries = [parse(text) for text in case.queries()]
+    queries = [parse_query(text) for text in case.queries()]
     program = pipeline.program(
         queries,
         [StreamName(None)],

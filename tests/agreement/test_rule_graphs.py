@@ -16,14 +16,14 @@ from oracle.notation import elements, triples
 from oracle.vocabulary import PROLOGUE, iri
 from penstock.algebra import Construct
 from penstock.errors import QueryError
-from penstock.languages import parse
+from penstock.languages import parse_query
 
 RULE = "CONSTRUCT { ?x :high ?n } WHERE { ?x :p ?n FILTER (?n > 1) }"
 
 
 def case_of(*queries: str, into: str | None = ":alerts") -> Case:
     texts = tuple(PROLOGUE + text for text in queries)
-    algebra = [parse(text).query for text in texts]
+    algebra = [parse_query(text).query for text in texts]
     target = None if into is None else iri(into)
     arriving = elements({"1": ":a :p 1 . :b :p 2", "2": ":a :p 3", "3": ":b :q 3 . :b :p 0"})
     return Case(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.algebra.naming import names_of
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.sinks import shapes_of
 
 
@@ -20,6 +20,6 @@ from penstock.sinks import shapes_of
     ],
 )
 def test_names(origins, names):
-    queries = [parse("ASK {}", origin=origin) for origin in origins]
+    queries = [parse_query("ASK {}", origin=origin) for origin in origins]
     assert names_of(queries) == names
     assert [shape.name for shape in shapes_of(queries)] == names

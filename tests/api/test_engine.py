@@ -36,6 +36,18 @@ def test_queries_are_called_by_their_names(tmp_path):
         engine.solutions("rises")
 
 
+def test_a_module_brings_all_its_queries(tmp_path):
+    engine = penstock.Engine()
+    path = tmp_path / "pumps.rq"
+    path.write_text("CONSTRUCT { ?s ?p 1 } WHERE { ?s ?p ?o }\nASK {}")
+    engine.add_query(path).add_query(path, name="again").add_query("ASK {} ; ASK {}", name="text")
+    assert engine.names == ["pumps", "pumps-2", "again", "again-2", "text", "text-2"]
+    assert {query.origin for query in engine.queries} == {str(path), "text"}
+    with pytest.raises(penstock.QueryError, match="of EP-SPARQL, not of SPARQL"):
+        engine.add_query("ASK { {} SEQ {} }", language="sparql")
+    assert len(engine.queries) == 6
+
+
 def test_what_cannot_run_is_refused_before_spark_starts(tmp_path, monkeypatch):
     engine = penstock.Engine()
     with pytest.raises(UsageError, match="no query to run"):

@@ -9,7 +9,7 @@ import pyoxigraph as ox
 import pytest
 import rdflib
 
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.results import concat
 
 SECOND = datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
@@ -18,7 +18,7 @@ FOUND = pa.table(
      "start": [0, None], "end": [1_000_000, None]},
     schema=pa.schema([("s", pa.string()), ("v", pa.string()), ("start", pa.int64()), ("end", pa.int64())]),
 )  # fmt: skip
-ANSWERS = concat([FOUND, FOUND], parse("SELECT ?s ?v {}"))
+ANSWERS = concat([FOUND, FOUND], parse_query("SELECT ?s ?v {}"))
 
 
 def test_solutions_have_terms_and_an_interval():
@@ -47,20 +47,20 @@ def test_tables():
 def test_a_notebook_shows_the_first_rows():
     shown = ANSWERS._repr_html_()
     assert shown.count("<tr>") == 5 and "&lt;urn:a&gt;" in shown and "1970-01-01T00:00:01.000Z" in shown
-    assert "… and 50 more" in concat([FOUND] * 50, parse("SELECT ?s ?v {}"))._repr_html_()
+    assert "… and 50 more" in concat([FOUND] * 50, parse_query("SELECT ?s ?v {}"))._repr_html_()
 
 
 def test_variables_may_be_called_like_the_interval():
     found = pa.Table.from_arrays(
         [pa.array(["<urn:a>"]), pa.array([0]), pa.array([0])], names=["start", "start", "end"]
     )
-    answers = concat([found], parse("SELECT ?start {}"))
+    answers = concat([found], parse_query("SELECT ?start {}"))
     assert answers.to_arrow().column_names == ["start", "start_", "end"]
     (solution,) = answers
     assert solution["start"] == ox.NamedNode("urn:a") and solution.start.year == 1970
 
 
 def test_without_answers_there_are_still_columns():
-    assert concat([], parse("ASK {}")).to_pandas().columns.tolist() == ["answer", "start", "end"]
-    construct = concat([], parse("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"))
+    assert concat([], parse_query("ASK {}")).to_pandas().columns.tolist() == ["answer", "start", "end"]
+    construct = concat([], parse_query("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"))
     assert list(construct) == [] and construct.table.column_names[:2] == ["subject", "predicate"]

@@ -16,7 +16,7 @@ import pytest
 
 from penstock import cli
 from penstock.errors import Finding, InputError, Span
-from penstock.languages import parse
+from penstock.languages import parse, parse_query
 from penstock.runtime.contract import RunStatistics
 from penstock.sinks import journal
 from penstock.sources.streams import StreamSpec
@@ -49,8 +49,8 @@ class RecordingEngine:
     def add_graph(self, source, **options):
         self.graphs.append((source, options))
 
-    def add_query(self, path):
-        self.queries.append(parse(path.read_text(), origin=str(path)))
+    def add_query(self, path, language=None):
+        self.queries += parse(path.read_text(), origin=str(path), language=language).queries
 
     def untold(self):
         return self.findings
@@ -101,6 +101,23 @@ def test_options_reach_the_engine(tmp_path):
     assert str(made.options["checkpoint"]) == "state" and made.follow is True
     assert made.streams == [StreamSpec("urn:s", (f"{tmp_path}/s.nq",), "nquads")]
     assert made.graphs == [("g.ttl", {"iri": None, "base": None})]
+
+
+def test_a_file_of_several_queries(tmp_path, capfd):
+    (tmp_path / "q.rq").write_text(QUERY + " ASK {} " + QUERY)
+    assert cli.call("run q.rq --stream s.nq --format csv --quiet".split()) == 0
+    row = "q,http://example.org/p1,,1970-01-01T00:00:00.000Z,1970-01-01T00:00:01.000Z\r\n"
+    assert capfd.readouterr().out == "query,pump,answer,start,end\n".replace("\n", "\r\n") + 2 * row
+
+
+def test_the_language_of_the_queries(tmp_path, capfd):
+    (tmp_path / "q.rq").write_text("SELECT * { { ?s ?p ?o } SEQ { ?s ?p ?o } }")
+    assert cli.call("run q.rq --stream s.nq --quiet --language ep-sparql".split()) == 0
+    for command in ("run q.rq --stream s.nq", "check q.rq", "explain q.rq"):
+        assert cli.call(f"{command} --language sparql".split()) == 1
+        assert "SEQ is an operator of EP-SPARQL, not of SPARQL" in capfd.readouterr().err
+        assert cli.call(f"{command} --language ep_sparql".split()) == 2
+        assert "did you mean ep-sparql?" in capfd.readouterr().err
 
 
 def test_answers_go_to_standard_output_and_the_summary_beside_it(capfdbinary):
@@ -162,7 +179,7 @@ def test_ctrl_c_is_how_following_ends(monkeypatch, capfd, options, code):
 
 def test_what_check_knows_is_said_before_the_run(monkeypatch, capfd):
     finding = Finding("unbounded-state", "SEQ remembers for ever", "bound it", Span(1, 8))
-    parsed = parse(QUERY, origin="q.rq")
+    parsed = parse_query(QUERY, origin="q.rq")
     monkeypatch.setattr(RecordingEngine, "findings", [(parsed, finding), (None, finding)])
     monkeypatch.setattr(RecordingEngine, "problem", InputError("the start failed"))
     assert cli.call("run q.rq --stream s.nq --format csv --quiet".split()) == 1

@@ -17,7 +17,7 @@ from pyoxigraph import RdfFormat, parse
 from conformance.subjects import INSTANT, occurrences_at_once
 from penstock import pipeline
 from penstock.decode.occurrences import Occurrences
-from penstock.languages import parse as parse_query
+from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.sinks.answers import plain_text
 from shared_data import shared

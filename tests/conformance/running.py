@@ -10,7 +10,7 @@ from conformance.manifest import EVALUATION, POSITIVE_SYNTAX, ConformanceTest, s
 from conformance.results import difference, read_answer, same_answer
 from conformance.subjects import SUBJECTS, Answering
 from penstock.errors import QueryError
-from penstock.languages import parse
+from penstock.languages import parse_query
 from shared_data import shared
 
 SYNTAX = "syntax"
@@ -58,7 +58,7 @@ def run_evaluation(test: ConformanceTest, subject: str | Answering) -> None:
 def run_syntax(test: ConformanceTest) -> None:
     text = test.query.read_text("utf-8")
     try:
-        parse(text, language="sparql", base=test.base, origin=test.query.name)
+        parse_query(text, language="sparql", base=test.base, origin=test.query.name)
     except QueryError as error:
         if test.kind == POSITIVE_SYNTAX:
             raise Failure(f"{test.id}: {test.title}\n{error}") from None

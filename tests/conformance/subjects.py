@@ -23,7 +23,7 @@ from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program
 from penstock.knowledge.graphs import graph_of
-from penstock.languages import parse as parse_query
+from penstock.languages import parse_query
 from penstock.plan.catalog import Catalog, GraphName, StreamName
 from penstock.plan.planning import make_plan
 from penstock.terms import BlankNode, Literal
@@ -67,7 +67,7 @@ def answer_of_pyoxigraph(text: str, data: Path | None, named: dict[str, Path], b
 def answer_of_oracle(text: str, data: Path | None, named: dict[str, Path], base: str) -> Answer:
     """The definitions, executed literally."""
     from penstock.algebra.nodes import Ask, Select
-    from penstock.languages import parse as parse_query
+    from penstock.languages import parse_query
 
     query = parse_query(text, base=base).query
     triples = [] if data is None else read_triples(data, base)

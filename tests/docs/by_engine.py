@@ -30,7 +30,7 @@ def answer(example: Example, shards: int = 2) -> tuple[list[str], Counter]:
         quads = ox.parse(example.graph.encode(), ox.RdfFormat.TURTLE)
         triples = [(quad.subject, quad.predicate, quad.object) for quad in quads]
         graphs.append(graph_of(triples, example.graph_name))
-    queries = [parse(text) for text in example.queries]
+    queries = [query for text in example.queries for query in parse(text).queries]
     elements = [Element(tuple(t), start, end) for t, start, end in elements_of(example.stream)]
     return run(queries, graphs, elements, shards)[-1]
 

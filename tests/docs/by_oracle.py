@@ -54,7 +54,7 @@ def answer(example: Example) -> tuple[list[str], Counter]:
         else:
             default.append(graph)
     dataset = TimedDataset(default=tuple(default), named=named)
-    queries = [parse(text).query for text in example.queries]
+    queries = [each.query for text in example.queries for each in parse(text).queries]
     closed = closure([query for query in queries if isinstance(query, Construct)], dataset)
     answers = evaluate_query(queries[-1], closed)
     rows = Counter()

@@ -16,7 +16,7 @@ from oracle.notation import triples
 from oracle.vocabulary import BASE, EPOCH
 from penstock import pipeline
 from penstock.columns.ids import parse_term
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan.advice.findings import query_findings
 from penstock.plan.advice.retention import memories
 from penstock.plan.catalog import Catalog
@@ -140,7 +140,7 @@ def _rounded(row: tuple) -> tuple:
 
 @pytest.mark.parametrize("query", [BETWEEN, SLIDING, HOURLY])
 def test_the_recipe_forgets(query: str):
-    parsed = parse(query)
+    parsed = parse_query(query)
     kept = list(memories(parsed.query.pattern))
     assert kept and all(memory.bound is not None and memory.bound <= HOUR for memory in kept)
     assert "unbounded-state" not in [f.code for f in query_findings(parsed, Catalog())]

@@ -14,7 +14,7 @@ from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import diagnose, nearest
 from penstock.errors import QueryError
 from penstock.knowledge.graphs import graph_of
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan import steps
 from penstock.plan.catalog import StreamName
 from penstock.plan.sources import rule_graphs, static_graphs, streams
@@ -69,7 +69,7 @@ def run(program, batches, *, restored=False):
 
 
 def program_for(texts, graphs=(), shards=1):
-    queries = [parse(PREFIX + text, origin=f"q{number}") for number, text in enumerate(texts)]
+    queries = [parse_query(PREFIX + text, origin=f"q{number}") for number, text in enumerate(texts)]
     return pipeline.program(queries, [StreamName(None)], list(graphs), shards=shards, now=0)
 
 

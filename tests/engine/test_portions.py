@@ -12,7 +12,7 @@ from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import ProgramShard
 from penstock.engine.tuning import Tuning
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.terms import XSD, Literal, NamedNode
 
@@ -21,7 +21,9 @@ PROLOGUE = f"PREFIX : <{EX}>\n"
 
 
 def shard_of(query: str, tuning: Tuning) -> ProgramShard:
-    program = pipeline.program([parse(PROLOGUE + query)], [StreamName(None)], shards=1, now=0, tuning=tuning)
+    program = pipeline.program(
+        [parse_query(PROLOGUE + query)], [StreamName(None)], shards=1, now=0, tuning=tuning
+    )
     shard = program.open(0)
 
     def take(predicate: str, count: int, at: int, watermark: int, distinct: int) -> int:

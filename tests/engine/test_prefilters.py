@@ -10,7 +10,7 @@ from penstock import pipeline
 from penstock.algebra.nodes import Call, Var
 from penstock.engine import kernels
 from penstock.engine.prefilters import linear, prefilters_for
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan import steps
 from penstock.plan.catalog import StreamName
 from penstock.terms import XSD, Literal, NamedNode
@@ -20,7 +20,7 @@ QUERY = "PREFIX : <http://example.org/> SELECT * WHERE {{ ?s :p ?v }} SEQ {{ ?s 
 
 def prefilters(*conditions: str):
     """The prefilters of the one join that queries with these conditions share."""
-    queries = [parse(QUERY.format(condition)) for condition in conditions]
+    queries = [parse_query(QUERY.format(condition)) for condition in conditions]
     net = pipeline.program(queries, [StreamName()], shards=1, now=0).network
     [place] = [i for i, step in enumerate(net.steps) if isinstance(step, steps.Meet)]
     readers = [net.steps[edge.target] for edge in net.outgoing()[place]]

@@ -17,7 +17,7 @@ from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.expressions import Evaluator
 from penstock.engine.thresholds import MOST, sieves, threshold
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.terms import XSD, Literal, NamedNode, Term
 
@@ -96,7 +96,7 @@ def test_a_comparison_with_anything_else_is_no_threshold(other):
 
 
 def program_of(*patterns: str, shards: int = 1):
-    queries = [parse(f"{PREFIX} SELECT * WHERE {{ {pattern} }}") for pattern in patterns]
+    queries = [parse_query(f"{PREFIX} SELECT * WHERE {{ {pattern} }}") for pattern in patterns]
     return pipeline.program(queries, [StreamName()], shards=shards, now=0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from penstock.algebra.printing import to_sexpr
-from penstock.languages import parse
+from penstock.languages import parse_query
 
 PROLOGUE = """\
 PREFIX : <http://example.org/>
@@ -21,17 +21,17 @@ def one_line(text: str) -> str:
 
 def algebra(text: str, language: str = "sparql") -> str:
     """The algebra of a query on one line."""
-    parsed = parse(PROLOGUE + text, language=language)
+    parsed = parse_query(PROLOGUE + text, language=language)
     return one_line(to_sexpr(parsed.query, prefixes=parsed.prefixes))
 
 
 def pattern(group: str, language: str = "sparql") -> str:
     """The algebra of a group graph pattern on one line."""
-    parsed = parse(f"{PROLOGUE} ASK {group}", language=language)
+    parsed = parse_query(f"{PROLOGUE} ASK {group}", language=language)
     return one_line(to_sexpr(parsed.query.pattern, prefixes=parsed.prefixes))
 
 
 def expression(text: str, language: str = "sparql") -> str:
     """The algebra of an expression on one line."""
-    parsed = parse(f"{PROLOGUE} ASK {{ FILTER ({text}) }}", language=language)
+    parsed = parse_query(f"{PROLOGUE} ASK {{ FILTER ({text}) }}", language=language)
     return one_line(to_sexpr(parsed.query.pattern.condition, prefixes=parsed.prefixes))

@@ -10,7 +10,7 @@ import penstock.scenarios.stock_market as stock_market
 from languages.notation import PROLOGUE, algebra, expression, one_line, pattern
 from penstock.algebra.printing import to_sexpr
 from penstock.errors import QueryError
-from penstock.languages import parse
+from penstock.languages import parse_query
 
 A, B, C = (f"(bgp (triple ?{v} :p 1))" for v in "abc")
 GROUPS = {name: f"{{ ?{name} :p 1 }}" for name in "abc"}
@@ -150,21 +150,21 @@ def test_time_functions_in_select_and_order_by():
 )
 def test_keywords_remain_good_names(name):
     text = f"PREFIX {name}: <http://x.org/> ASK {{ ?{name} {name}:{name} _:{name} }}"
-    assert parse(text, language="ep-sparql").query == parse(text, language="sparql").query
+    assert parse_query(text, language="ep-sparql").query == parse_query(text, language="sparql").query
 
 
 @pytest.mark.parametrize("operator", ["SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"])
 def test_sparql_itself_has_no_temporal_operators(operator):
     for text in (f"ASK {{ {{}} {operator} {{}} }}", f"ASK {{}} {operator} {{}}"):
-        assert parse(text).query is not None
+        assert parse_query(text).query is not None
         with pytest.raises(QueryError, match=f"{operator} is an operator of EP-SPARQL"):
-            parse(text, language="sparql")
+            parse_query(text, language="sparql")
 
 
 @pytest.mark.parametrize("function", ["getDURATION", "getSTARTTIME", "getENDTIME"])
 def test_sparql_itself_has_no_time_functions(function):
     with pytest.raises(QueryError, match=f"{function} is a function of EP-SPARQL"):
-        parse(f"ASK {{ FILTER ({function}() > 1) }}", language="sparql")
+        parse_query(f"ASK {{ FILTER ({function}() > 1) }}", language="sparql")
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_sparql_itself_has_no_time_functions(function):
 )
 def test_what_is_not_ep_sparql(text):
     with pytest.raises(QueryError):
-        parse(text)
+        parse_query(text)
 
 
 def test_blank_node_labels_hold_on_one_side_of_an_operator_only():
     with pytest.raises(QueryError, match="_:x is used in two different basic graph patterns"):
-        parse(PROLOGUE + "ASK { { _:x :p 1 } SEQ { _:x :q 1 } }")
+        parse_query(PROLOGUE + "ASK { { _:x :p 1 } SEQ { _:x :q 1 } }")
 
 
 # --- the paper's queries -------------------------------------------------------------------
@@ -241,5 +241,5 @@ PAPER = {
 @pytest.mark.parametrize("name", PAPER)
 def test_query_of_the_paper(name):
     path = Path(stock_market.__file__).parent / f"{name}.rq"
-    parsed = parse(path.read_text("utf-8"), origin=path.name)
+    parsed = parse_query(path.read_text("utf-8"), origin=path.name)
     assert one_line(to_sexpr(parsed.query, prefixes=parsed.prefixes)) == one_line(PAPER[name])

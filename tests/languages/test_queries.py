@@ -7,7 +7,7 @@ import pytest
 from languages.notation import PROLOGUE, algebra, one_line
 from penstock.algebra import nodes as a
 from penstock.errors import Span
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.terms import BlankNode
 
 SPO = "(bgp (triple ?s ?p ?o))"
@@ -124,20 +124,20 @@ def test_grouping(text, expected):
 
 
 def test_anonymous_blank_nodes_of_a_template_avoid_its_labels():
-    query = parse(PROLOGUE + "CONSTRUCT { _:b1 :p [], _:b2 } { }").query
+    query = parse_query(PROLOGUE + "CONSTRUCT { _:b1 :p [], _:b2 } { }").query
     objects = [triple.object for triple in query.template]
     assert objects == [BlankNode("b3"), BlankNode("b2")]
 
 
 def test_a_template_and_the_pattern_may_use_the_same_label():
-    query = parse(PROLOGUE + "CONSTRUCT { _:x :p ?o } { _:x :q ?o }").query
+    query = parse_query(PROLOGUE + "CONSTRUCT { _:x :p ?o } { _:x :q ?o }").query
     assert query.template[0].subject == BlankNode("x")
     assert query.pattern.triples[0].subject == a.Var(".b_x")
 
 
 def test_a_parsed_query_knows_where_it_came_from():
     text = "PREFIX ex: <http://example.org/>\nSELECT ?s {\n  ?s ex:p ?longer, ?s }"
-    parsed = parse(text, origin="my.rq")
+    parsed = parse_query(text, origin="my.rq")
     assert (parsed.text, parsed.origin, parsed.language) == (text, "my.rq", "ep-sparql")
     assert parsed.prefixes == (("ex", "http://example.org/"),)
     assert parsed.spans == ((a.Var("s"), Span(2, 8, 2)), (a.Var("longer"), Span(3, 11, 7)))

@@ -6,14 +6,14 @@ import pytest
 
 from languages.notation import expression
 from penstock.errors import QueryError, UsageError
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.languages.names import resolve
 from penstock.terms import XSD, Literal, NamedNode
 
 
 def term(text: str, prologue: str = "", base: str | None = None):
     """The object of a triple."""
-    return parse(f"{prologue} ASK {{ ?s ?p {text} }}", base=base).query.pattern.triples[0].object
+    return parse_query(f"{prologue} ASK {{ ?s ?p {text} }}", base=base).query.pattern.triples[0].object
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_prefixed_name(name, iri):
 
 
 def test_a_name_does_not_take_the_full_stop():
-    query = parse("PREFIX : <http://e.org/> ASK { :a :b :c. :d :e 1. }").query
+    query = parse_query("PREFIX : <http://e.org/> ASK { :a :b :c. :d :e 1. }").query
     assert [str(triple.object.value) for triple in query.pattern.triples] == ["http://e.org/c", "1"]
 
 
@@ -78,7 +78,7 @@ def test_a_character_that_no_name_may_have_is_refused():
 
 
 def test_a_byte_order_mark_is_no_part_of_the_query():
-    assert parse("\ufeffASK {}").query == parse("ASK {}").query
+    assert parse_query("\ufeffASK {}").query == parse_query("ASK {}").query
 
 
 def test_base_declarations_follow_each_other():
@@ -166,5 +166,5 @@ def test_expression(text, expected):
 
 
 def test_iri_function_takes_the_base_along():
-    query = parse("BASE <http://e.org/> ASK { FILTER(IRI('x')) }").query
+    query = parse_query("BASE <http://e.org/> ASK { FILTER(IRI('x')) }").query
     assert query.pattern.condition.args == (Literal("x"), NamedNode("http://e.org/"))

@@ -9,7 +9,7 @@ import pytest
 from lark.exceptions import UnexpectedInput
 
 from penstock.errors import QueryError
-from penstock.languages import LANGUAGES, parse
+from penstock.languages import LANGUAGES, parse_query
 from penstock.languages.grammar import parser
 
 PROLOGUE = "PREFIX : <http://e/> PREFIX a: <http://a/> "
@@ -46,12 +46,12 @@ ACCEPTED = {
 @pytest.mark.parametrize("query", REFUSED.values(), ids=REFUSED)
 def test_a_longer_token_wins_also_where_it_cannot_stand(query: str):
     with pytest.raises(QueryError):
-        parse(PROLOGUE + query)
+        parse_query(PROLOGUE + query)
 
 
 @pytest.mark.parametrize("query", ACCEPTED.values(), ids=ACCEPTED)
 def test_tokens_that_need_no_space(query: str):
-    parse(PROLOGUE + query)
+    parse_query(PROLOGUE + query)
 
 
 PIECES = (

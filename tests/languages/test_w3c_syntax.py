@@ -10,7 +10,7 @@ from pyoxigraph import NamedNode, RdfFormat, Store
 
 from penstock.algebra.printing import to_sexpr
 from penstock.errors import QueryError
-from penstock.languages import LANGUAGES, parse
+from penstock.languages import LANGUAGES, parse_query
 from penstock.terms import RDF, Vocabulary
 from shared_data import shared
 
@@ -53,7 +53,7 @@ def query_files(folder: str, kind: NamedNode) -> list[Path]:
 
 def parse_file(path: Path, language: str):
     text = path.read_bytes().decode("utf-8")
-    return parse(text, language=language, base=path.as_uri(), origin=path.name)
+    return parse_query(text, language=language, base=path.as_uri(), origin=path.name)
 
 
 SYNTAX_FILES = (

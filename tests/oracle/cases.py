@@ -9,7 +9,7 @@ from oracle.model import ActiveGraph, Occurrence, StaticGraph, TimedDataset, Tri
 from oracle.vocabulary import EPOCH
 from penstock.algebra import ParsedQuery, Query
 from penstock.algebra.printing import to_sexpr
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.terms import NamedNode
 from penstock.timeline import MINUTE, format_duration, format_instant
 
@@ -68,7 +68,7 @@ class Case:
     @cached_property
     def parsed(self) -> tuple[ParsedQuery, ...]:
         """The queries as the languages hand them over."""
-        found = tuple(parse(text) for text in self.queries)
+        found = tuple(parse_query(text) for text in self.queries)
         if not self.algebra:
             return found
         return tuple(replace(each, query=query) for each, query in zip(found, self.algebra, strict=True))

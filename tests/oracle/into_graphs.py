@@ -12,7 +12,7 @@ from oracle.stream_data import random_graphs, random_streams
 from oracle.vocabulary import BASE, iri
 from penstock.algebra import BGP, Dataset, Graph, Join, Query, Var
 from penstock.algebra.nodes import Node
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.terms import NamedNode
 
 OWN_GRAPHS = (":written", ":noted")
@@ -31,7 +31,7 @@ def make_case(seed: int, size: int = 16) -> Case:
     names = [":" + name.value.removeprefix(BASE) for name in registered]
     style = Style(graphs=[*names, *OWN_GRAPHS], derived=derived, depth=random.choice((0, 1)))
     texts = (*rules, *(QueryWriter(random, style).query() for _ in range(2)))
-    queries = [parse(text).query for text in texts]
+    queries = [parse_query(text).query for text in texts]
     targets = [random.choice((None, *map(iri, OWN_GRAPHS), *registered)) for _ in rules]
     written: dict[NamedNode, set[NamedNode]] = {}
     for place, target in enumerate(targets):

@@ -19,7 +19,7 @@ from oracle.model import StaticGraph, Stream, TimedDataset, Triple, stream_of
 from oracle.queries import evaluate_query
 from oracle.vocabulary import BASE, EPOCH, PROLOGUE, TICK, iri
 from penstock.algebra import Construct
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.terms import XSD, BlankNode, Literal, NamedNode, Term
 
 Written = Mapping[str, str]
@@ -65,7 +65,7 @@ def shown(
     sources = [stream(each) for each in written] + ([graph(static)] if static else [])
     names = {iri(name): (source,) for name, source in (named or {}).items()}
     dataset = TimedDataset(tuple(sources), names)
-    queries = [parse(PROLOGUE + text).query for text in (*rules, query)]
+    queries = [parse_query(PROLOGUE + text).query for text in (*rules, query)]
     dataset = closure([q for q in queries if isinstance(q, Construct)], dataset)
     answers = evaluate_query(queries[-1], dataset)
     return sorted(

@@ -25,7 +25,7 @@ from oracle.query_text import QueryWriter, Style
 from oracle.stream_data import random_triple
 from oracle.vocabulary import CLASSES, RESOURCES, iri
 from penstock.algebra import Ask, Construct, Select
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.terms import XSD, Literal
 
 NOON = 43_200_000_000
@@ -61,7 +61,7 @@ def test_plain_queries_at_one_instant_answer_as_sparql_does():
         triples = _plain_triples(random)
         style = Style(temporal=False, limits=False, depth=random.choice((1, 2, 2)))
         text = QueryWriter(random, style).query()
-        query = parse(text).query
+        query = parse_query(text).query
         if re.search(r"(?<!\|)\|(?!\|)|!\^", text) or not isinstance(query, (Select, Ask, Construct)):
             continue
         try:

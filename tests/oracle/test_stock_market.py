@@ -8,7 +8,7 @@ from oracle.closure import closure
 from oracle.model import TimedDataset, stream_of
 from oracle.queries import evaluate_query
 from penstock.algebra import Construct
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.terms import XSD, Literal, NamedNode
 from penstock.timeline import DAY
 
@@ -35,7 +35,7 @@ def _stream(*lines: str):
 def _answers(*numbers: int, stream) -> dict[int, list[str]]:
     """What each of these queries answers when they run together, as `values @first-last`."""
     texts = {n: files("penstock.scenarios.stock_market") / f"q{n}.rq" for n in numbers}
-    queries = {n: parse(path.read_text(encoding="utf-8")).query for n, path in texts.items()}
+    queries = {n: parse_query(path.read_text(encoding="utf-8")).query for n, path in texts.items()}
     rules = [query for query in queries.values() if isinstance(query, Construct)]
     dataset = closure(rules, TimedDataset((stream,)))
     result = {}

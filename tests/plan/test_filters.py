@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock import pipeline
 from penstock.algebra.nodes import Var
 from penstock.engine.network import Network
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan import steps
 from penstock.plan.analysis import variables
 from penstock.plan.catalog import StreamName
@@ -14,7 +14,7 @@ from .texts import PREFIXES
 
 
 def network_of(*patterns: str) -> Network:
-    queries = [parse(f"{PREFIXES} SELECT * WHERE {{ {pattern} }}") for pattern in patterns]
+    queries = [parse_query(f"{PREFIXES} SELECT * WHERE {{ {pattern} }}") for pattern in patterns]
     return pipeline.program(queries, [StreamName()], shards=1, now=0).network
 
 

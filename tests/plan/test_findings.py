@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan.advice.findings import query_findings, run_findings
 from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
 from plan.texts import PREFIXES, iri
@@ -13,7 +13,7 @@ BOUNDED = "FILTER (getDURATION() < 'PT1H'^^xsd:duration)"
 
 
 def findings(text: str, catalog: Catalog | None = None):
-    parsed = parse(PREFIXES + text)
+    parsed = parse_query(PREFIXES + text)
     return query_findings(parsed, catalog or assumed_catalog([parsed.query]))
 
 
@@ -241,9 +241,9 @@ def test_types_that_fit_or_are_not_known(expression):
 
 def test_streams_and_graphs_that_nobody_reads():
     catalog = Catalog((StreamName(), StreamName(iri("prices").value)), (GraphName(iri("places").value),))
-    everything = parse(PREFIXES + "SELECT * { ?a :p ?x }")
-    prices = parse(PREFIXES + "SELECT * FROM :prices { ?a :p ?x }")
-    places = parse(PREFIXES + "SELECT * { GRAPH :places { ?a :p ?x } }")
+    everything = parse_query(PREFIXES + "SELECT * { ?a :p ?x }")
+    prices = parse_query(PREFIXES + "SELECT * FROM :prices { ?a :p ?x }")
+    places = parse_query(PREFIXES + "SELECT * { GRAPH :places { ?a :p ?x } }")
     assert [f.code for f in run_findings([prices], catalog)] == ["unread-stream", "unread-graph"]
     (graph,) = run_findings([everything], catalog)
     assert graph.code == "unread-graph" and "<http://example.org/places>" in graph.message

@@ -6,13 +6,13 @@ import pytest
 
 from penstock import pipeline
 from penstock.errors import QueryError
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from plan.texts import PREFIXES
 
 
 def planned(*texts: str) -> None:
-    queries = [parse(PREFIXES + text, origin=f"queries/q{i}.rq") for i, text in enumerate(texts)]
+    queries = [parse_query(PREFIXES + text, origin=f"queries/q{i}.rq") for i, text in enumerate(texts)]
     pipeline.plan(queries, [StreamName("http://example.org/prices")])
 
 

@@ -9,7 +9,7 @@ import pytest
 from penstock import pipeline
 from penstock.algebra.nodes import BGP
 from penstock.errors import QueryError
-from penstock.languages import DEEPEST, parse
+from penstock.languages import DEEPEST, parse_query
 from penstock.plan.analysis.rules import components
 from penstock.plan.catalog import StreamName
 from penstock.plan.compilation import joining
@@ -68,7 +68,7 @@ DEEP = {
 
 def ways_through(text: str) -> Step:
     """Parses, checks, explains, plans, sends, opens and steps; the plan's last step."""
-    parsed = parse(text)
+    parsed = parse_query(text)
     assert list(pipeline.check([parsed])) is not None
     for stage in ("algebra", "plan", "spark"):
         assert pipeline.explain(parsed, stage)
@@ -94,13 +94,13 @@ def test_deep_queries_are_planned_up_to_a_limit_and_refused_above_it(pattern):
     ways_through(f"{PROLOGUE} SELECT * {{ {pattern(DEEPEST - 10)} }}")
     for levels in (DEEPEST + 1, 10 * DEEPEST):
         with pytest.raises(QueryError, match=f"nested too deeply: it may have {DEEPEST} levels"):
-            parse(f"{PROLOGUE} SELECT * {{ {pattern(levels)} }}")
+            parse_query(f"{PROLOGUE} SELECT * {{ {pattern(levels)} }}")
 
 
 def test_sub_queries_in_sub_queries_are_refused_where_they_are_too_deep():
     ways_through(PROLOGUE + "SELECT * {" + nested(30, "{ SELECT * { ?s :p ?o ", "", "} }") + "}")
     with pytest.raises(QueryError, match="nested too deeply"):
-        parse(PROLOGUE + "SELECT * {" + nested(500, "{ SELECT * { ?s :p ?o ", "", "} }") + "}")
+        parse_query(PROLOGUE + "SELECT * {" + nested(500, "{ SELECT * { ?s :p ?o ", "", "} }") + "}")
 
 
 @pytest.mark.parametrize(
@@ -122,11 +122,11 @@ def test_parts_that_are_used_many_times_are_planned_and_shown_once(pattern: str)
 
 def test_limits_can_be_given():
     text = "SELECT * { ?s ?p 1 . ?s ?p 2 }"
-    assert parse(text, longest=len(text), deepest=5)
+    assert parse_query(text, longest=len(text), deepest=5)
     with pytest.raises(QueryError, match=f"has {len(text)} characters, and at most 29 are read"):
-        parse(text, longest=29)
+        parse_query(text, longest=29)
     with pytest.raises(QueryError, match="it may have 4 levels"):
-        parse(text, deepest=4)
+        parse_query(text, deepest=4)
 
 
 # --- joining ---------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_components_of_a_long_chain_and_a_long_circle():
 
 
 def test_equal_nodes_are_equal_whatever_is_known_of_them():
-    one, other = (parse(f"{PROLOGUE} SELECT * {{ ?s :p ?o }}").query.pattern for _ in range(2))
+    one, other = (parse_query(f"{PROLOGUE} SELECT * {{ ?s :p ?o }}").query.pattern for _ in range(2))
     one.facts["x"] = 1
     assert one == other and hash(one) == hash(other) and one != BGP(())
     assert pickle.loads(pickle.dumps(one)) == one and "x" not in pickle.loads(pickle.dumps(one)).facts

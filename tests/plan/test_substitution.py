@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.algebra.nodes import Filter, Project, Var
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan import steps
 from penstock.plan.analysis import walk
 from penstock.plan.catalog import Catalog, StreamName
@@ -16,7 +16,7 @@ PREFIX = "PREFIX : <http://example.org/> "
 
 
 def exists_pattern(inside: str):
-    query = parse(f"{PREFIX} SELECT * {{ ?x :p ?n FILTER EXISTS {{ {inside} }} }}").query
+    query = parse_query(f"{PREFIX} SELECT * {{ ?x :p ?n FILTER EXISTS {{ {inside} }} }}").query
     assert isinstance(query.pattern, Project) and isinstance(query.pattern.pattern, Filter)
     [pattern] = walk.exists_patterns(query.pattern.pattern)
     return pattern
@@ -69,7 +69,7 @@ def test_outer_bindings_are_substituted(inside: str):
 
 
 def plan_of(inside: str) -> list[steps.Step]:
-    query = parse(f"{PREFIX} SELECT * {{ ?x :p ?n FILTER EXISTS {{ {inside} }} }}")
+    query = parse_query(f"{PREFIX} SELECT * {{ ?x :p ?n FILTER EXISTS {{ {inside} }} }}")
     plan = make_plan([query], Catalog((StreamName(),)), ["q"])
     return list(plan.queries[0].step.walk())
 

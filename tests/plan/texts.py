@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.algebra import Pattern, Query
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.terms import NamedNode
 
 PREFIXES = """PREFIX : <http://example.org/>
@@ -16,7 +16,7 @@ def iri(name: str) -> NamedNode:
 
 
 def query(text: str) -> Query:
-    return parse(PREFIXES + text).query
+    return parse_query(PREFIXES + text).query
 
 
 def pattern(text: str) -> Pattern:

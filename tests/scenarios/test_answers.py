@@ -53,7 +53,7 @@ def test_by_the_engine():
     from docs import by_engine
     from oracle.cases import Element
     from penstock.columns.ids import parse_term
-    from penstock.languages import parse
+    from penstock.languages import parse_query
 
     elements = [
         Element(
@@ -63,7 +63,7 @@ def test_by_the_engine():
         )
         for e in stock_market.generate()
     ]
-    queries = [parse(path.read_text()) for path, _ in find_scenario("stock-market").queries]
+    queries = [parse_query(path.read_text()) for path, _ in find_scenario("stock-market").queries]
     answers = by_engine.run(queries, [], elements, shards=2)
     for name, (header, rows) in zip(NAMES, answers, strict=True):
         found = Counter([tuple(header)])
@@ -80,7 +80,7 @@ def test_by_the_definitions():
     from oracle.queries import evaluate_query
     from penstock.algebra import Construct
     from penstock.columns.ids import parse_term
-    from penstock.languages import parse
+    from penstock.languages import parse_query
     from penstock.sinks.answers import plain_text
     from penstock.timeline import format_instant
 
@@ -89,7 +89,7 @@ def test_by_the_definitions():
         ([tuple(parse_term(term.encode()) for term in t) for t in e.triples], e.instant, e.instant)
         for e in stock_market.generate()
     ]
-    queries = [parse(path.read_text()).query for path, _ in find_scenario("stock-market").queries]
+    queries = [parse_query(path.read_text()).query for path, _ in find_scenario("stock-market").queries]
     rules = [query for query in queries if isinstance(query, Construct)]
     dataset = closure(rules, TimedDataset(default=(stream_of(elements),)), effort=effort)
     for name, query in zip(NAMES, queries, strict=True):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.errors import PenstockWarning, UsageError
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.results import concat
 from penstock.sinks import open_sink
 from penstock.sinks.native import Kinds, native_column, native_table
@@ -132,7 +132,7 @@ ANSWERS = pa.table(
 
 
 def test_pandas_and_polars():
-    answers = concat([ANSWERS], parse("SELECT ?s ?v ?d {}"))
+    answers = concat([ANSWERS], parse_query("SELECT ?s ?v ?d {}"))
     frame = answers.to_pandas(native=True)
     assert [str(t) for t in frame.dtypes] == ["string", "Int64", "Float64"] + ["datetime64[us, UTC]"] * 2
     assert frame["v"].tolist()[0] == 1 and frame["v"].isna().tolist() == [False, True]
@@ -144,14 +144,16 @@ def test_pandas_and_polars():
 
 
 def test_the_warning_is_a_penstock_warning():
-    answers = concat([ANSWERS.set_column(1, "v", pa.array(["<x:a>", '"x"']))], parse("SELECT ?s ?v ?d {}"))
+    answers = concat(
+        [ANSWERS.set_column(1, "v", pa.array(["<x:a>", '"x"']))], parse_query("SELECT ?s ?v ?d {}")
+    )
     with pytest.warns(PenstockWarning, match="the column v stays text"):
         answers.to_arrow(native=True)
 
 
 # --- files --------------------------------------------------------------------------------
 
-QUERY = parse("SELECT ?s ?v {}")
+QUERY = parse_query("SELECT ?s ?v {}")
 FIRST = {"s": "<x:a>", "v": typed(1, "integer"), "start": 0, "end": 1_000_000}
 SCHEMA = pa.schema([("s", pa.string()), ("v", pa.string()), ("start", pa.int64()), ("end", pa.int64())])
 

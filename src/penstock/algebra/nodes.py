@@ -407,13 +407,47 @@ class Describe(Node):
 Query = Union[Select, Construct, Ask, Describe]
 
 
-@dataclass(frozen=True)
-class ParsedQuery:
-    """A query as the languages hand it over: the algebra, and where it came from."""
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One statement of a module, and where it came from.
+
+    What it says is in the fields that its kind adds. A language that has declarations or registrations
+    brings a kind for each: a subclass of this one, or of `ParsedQuery` if it runs.
+    """
+
+    text: str  # of the whole module: places are places in it
+    place: Span  # where the statement begins
+    written: str  # the statement's own part of the text
+    origin: str | None = None
+    language: str
+    name: str | None = None  # as its author calls it, or after its file; not yet distinct
+    prefixes: tuple[tuple[str, str], ...] = ()  # that hold for it
+    base: str | None = None  # that holds for it
+    spans: tuple[tuple[Var, Span], ...] = ()  # where each named variable stands first
+
+    @property
+    def depth(self) -> int:
+        """How many levels of nodes it is."""
+        return _depth(tuple(vars(self).values()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParsedQuery(Statement):
+    """A statement that runs: a query, or a rule (CONSTRUCT, whose triples other queries read)."""
 
     query: Query
+
+
+@dataclass(frozen=True, kw_only=True)
+class Module:
+    """What a file holds: its statements, in their order."""
+
+    statements: tuple[Statement, ...]
     text: str
     origin: str | None = None
-    language: str = "ep-sparql"
-    prefixes: tuple[tuple[str, str], ...] = ()
-    spans: tuple[tuple[Var, Span], ...] = ()  # where each named variable stands first
+    language: str
+
+    @property
+    def queries(self) -> tuple[ParsedQuery, ...]:
+        """The statements that run."""
+        return tuple(each for each in self.statements if isinstance(each, ParsedQuery))

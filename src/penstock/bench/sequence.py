@@ -20,7 +20,7 @@ from penstock import pipeline as stages
 from penstock.bench import sensors
 from penstock.bench.figures import Figure, figure, scale, timed
 from penstock.columns.frame import Frame
-from penstock.languages import parse
+from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 
 ELEMENTS = 10_000_000
@@ -55,7 +55,7 @@ def kernel() -> Iterator[Figure]:
 
 def detect(data: sensors.Readings, texts: list[str] | None = None) -> tuple[float, int]:
     """Seconds and answers of the engine over readings, fed in batches to one shard."""
-    queries = [parse(text) for text in texts or [sensors.query()]]
+    queries = [parse_query(text) for text in texts or [sensors.query()]]
     program = stages.program(queries, [StreamName()], shards=1, now=0)
     shard = program.open(0).shard
     subject, value, terms = sensors.as_ids(data)

@@ -8,6 +8,7 @@ from penstock.cli.options import (
     Debug,
     Feed,
     Graphs,
+    Language,
     Queries,
     Quiet,
     Streams,
@@ -15,7 +16,7 @@ from penstock.cli.options import (
     read_named,
 )
 from penstock.cli.showing import count, show_error, show_finding, show_note
-from penstock.errors import PenstockError
+from penstock.errors import InputError
 
 
 def check(
@@ -23,6 +24,7 @@ def check(
     stream: Streams = [],  # noqa: B006
     graph: Graphs = [],  # noqa: B006
     feed: Feed = True,
+    language: Language = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -43,8 +45,8 @@ def check(
     parsed, errors = [], 0
     for path in queries:
         try:
-            parsed.extend(pipeline.parse([path]))
-        except PenstockError as problem:
+            parsed.extend(pipeline.parse([path], language=language))
+        except InputError as problem:
             errors += 1
             show_error(problem.render())
     warnings = 0
@@ -57,7 +59,7 @@ def check(
             show_finding(finding, text, origin)
     if not quiet:
         show_note(
-            f"{count(len(queries), 'query', 'queries')}:"
+            f"{count(len(parsed) + errors, 'query', 'queries')}:"
             f" {count(errors, 'error')}, {count(warnings, 'warning')}"
         )
     if errors:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Debug, Feed, existing_queries
+from penstock.cli.options import Debug, Feed, Language, existing_queries
 
 
 class Stage(StrEnum):
@@ -30,6 +30,7 @@ def explain(
         ),
     ] = Stage.plan,
     feed: Feed = True,
+    language: Language = None,
     debug: Debug = False,
 ) -> None:
     """Shows what a query becomes, stage by stage.
@@ -42,5 +43,5 @@ def explain(
     """
     from penstock import pipeline
 
-    (parsed,) = pipeline.parse(existing_queries([query]))
-    typer.echo(pipeline.explain(parsed, stage.value, feed=feed))
+    parsed = pipeline.parse(existing_queries([query]), language=language)
+    typer.echo("\n\n".join(pipeline.explain(each, stage.value, feed=feed) for each in parsed))

@@ -20,7 +20,19 @@ INTERRUPTED = 130
 
 Queries = Annotated[
     list[Path],
-    typer.Argument(metavar="QUERY", help="Files with one query each.", show_default=False),
+    typer.Argument(
+        metavar="QUERY", help="Files of queries and rules, one or several in each.", show_default=False
+    ),
+]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="NAME",
+        help="What the queries are written in: ep-sparql, or sparql if what is not plain SPARQL 1.1 shall"
+        " be an error. [default: as the files' endings say: ep-sparql]",
+        show_default=False,
+    ),
 ]
 Streams = Annotated[
     list[str],

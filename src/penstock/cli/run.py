@@ -18,6 +18,7 @@ from penstock.cli.options import (
     Feed,
     Graphs,
     Idle,
+    Language,
     MapFile,
     Queries,
     Quiet,
@@ -176,6 +177,7 @@ def run(
         ),
     ] = "256M",
     map: MapFile = None,
+    language: Language = None,
     native: Annotated[
         bool,
         typer.Option(
@@ -248,7 +250,7 @@ def run(
         inputs.append(named.source)
         engine.add_graph(named.source, iri=named.iri, base=base)
     for path in queries:
-        engine.add_query(path)
+        engine.add_query(path, language=language)
     engine.ready(follow=follow)  # what cannot run is refused before an output is touched
 
     beside = None if is_standard_output(out) else out.rstrip("/")

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from pathlib import PurePath
 
-from penstock.algebra.nodes import ParsedQuery, Var
-from penstock.errors import PenstockError, QueryError, Span, UsageError
+from lark import Tree
+
+from penstock.algebra.nodes import Module, ParsedQuery, Span, Statement, Var
+from penstock.errors import PenstockError, QueryError, UsageError
 from penstock.languages.ep_sparql import EpSparqlTranslator
+from penstock.languages.foreign import STREAM_LANGUAGES
 from penstock.languages.grammar import syntax_tree
+from penstock.languages.language import Hints, Language
+from penstock.languages.names import Names
 from penstock.languages.queries import SparqlTranslator
 from penstock.languages.text import QueryText, tokens_of
 from penstock.terms import NamedNode
 
-__all__ = ["DEEPEST", "LANGUAGES", "LONGEST", "Language", "parse"]
+__all__ = [
+    "DEEPEST",
+    "ENDINGS",
+    "LANGUAGES",
+    "LONGEST",
+    "Language",
+    "language_named",
+    "parse",
+    "parse_query",
+]
 
 LONGEST = 10_000_000
-"""Characters that a query may have."""
+"""Characters that a file of queries may have."""
 
 DEEPEST = 150
 """Levels that a query may be nested: groups, operators one after the other, expressions, paths.
@@ -24,42 +38,64 @@ DEEPEST = 150
 What analyses, plans and evaluates a query recurs, and Python's stack has some thousand frames.
 """
 
-
-@dataclass(frozen=True)
-class Language:
-    """A query language: its grammar files (each extends those before) and its translator."""
-
-    name: str
-    grammars: tuple[str, ...]
-    translator: type[SparqlTranslator]
-
-
+SPARQL_HINTS = Hints(
+    begin=("SELECT", "CONSTRUCT", "ASK", "DESCRIBE"),
+    after_braces=("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"),
+    in_braces=("FILTER", "OPTIONAL", "MINUS", "BIND", "GRAPH"),
+    foreign=STREAM_LANGUAGES,
+)
 LANGUAGES = {
     language.name: language
     for language in (
-        Language("sparql", ("sparql.lark",), SparqlTranslator),
-        Language("ep-sparql", ("sparql.lark", "ep_sparql.lark"), EpSparqlTranslator),
+        # EP-SPARQL is SPARQL and more, so a file that ends in .rq may use it; who wants an error
+        # where a query is not plain SPARQL says so.
+        Language(
+            "ep-sparql",
+            "EP-SPARQL",
+            ("sparql.lark", "ep_sparql.lark"),
+            EpSparqlTranslator,
+            SPARQL_HINTS,
+            endings=(".rq", ".sparql", ".epsparql", ".epq", ".ep"),
+        ),
+        Language("sparql", "SPARQL", ("sparql.lark",), SparqlTranslator, SPARQL_HINTS),
     )
 }
+ENDINGS = {ending: language for language in LANGUAGES.values() for ending in language.endings}
+OTHERWISE = LANGUAGES["ep-sparql"]
+"""The language of a text that comes from no file, or from one whose ending says nothing."""
+
+_NO_NAME = ("", "-")  # the origins of texts that come from no file
+
+
+def language_named(name: str) -> Language:
+    """The language that --language or `language=` names."""
+    if name not in LANGUAGES:
+        close = difflib.get_close_matches(name.lower(), LANGUAGES, 1)
+        known = ", ".join(LANGUAGES)
+        raise UsageError(
+            f"there is no query language {name!r}",
+            hint=f"did you mean {close[0]}?" if close else f"the languages are {known}",
+        )
+    return LANGUAGES[name]
 
 
 def parse(
     text: str,
     *,
-    language: str = "ep-sparql",
+    language: str | None = None,
     base: str | None = None,
     origin: str | None = None,
+    name: str | None = None,
     longest: int = LONGEST,
     deepest: int = DEEPEST,
-) -> ParsedQuery:
-    """A query text as algebra. `base` completes relative IRIs, `origin` is named in errors."""
-    if language not in LANGUAGES:
-        close = difflib.get_close_matches(language.lower(), LANGUAGES, 1)
-        known = ", ".join(LANGUAGES)
-        raise UsageError(
-            f"there is no query language {language!r}",
-            hint=f"did you mean {close[0]}?" if close else f"the languages are {known}",
-        )
+) -> Module:
+    """A text as a module: its statements as algebra.
+
+    Without `language`, the ending of `origin` says what it is in. `base` completes relative IRIs;
+    `origin` is named in errors, and the statements are called after it or as `name` says.
+    """
+    path = PurePath(origin or "")
+    chosen = ENDINGS.get(path.suffix.lower(), OTHERWISE) if language is None else language_named(language)
     if base is not None:
         try:
             NamedNode(base)
@@ -74,14 +110,30 @@ def parse(
             hint="put its data into a static graph, and read that with --graph",
             origin=origin,
         )
-    chosen = LANGUAGES[language]
+    statements: list[Statement] = []
     try:
         source = QueryText(text, origin)
-        tree = syntax_tree(source, chosen.grammars)
-        translator = chosen.translator(source, base)
-        query = translator.query(tree)
-        if query.depth > deepest:
-            raise RecursionError
+        others = tuple(other for other in LANGUAGES.values() if other is not chosen)
+        names = Names(source, base)
+        for tree in syntax_tree(source, chosen, others).children:
+            if names.declare(tree):
+                continue
+            statements.append(
+                chosen.translator(source, names).statement(
+                    tree,
+                    text=text,
+                    place=source.keyword_of(tree),
+                    written=source.stretch(tree),
+                    origin=origin,
+                    language=chosen.name,
+                    name=name or _stem(path),
+                    prefixes=names.in_force,
+                    base=names.base,
+                    spans=_first_places(tree, source),
+                )
+            )
+            if statements[-1].depth > deepest:
+                raise RecursionError
     except PenstockError as error:
         error.located(text, origin)
         raise
@@ -93,15 +145,29 @@ def parse(
             text=text,
             origin=origin,
         ) from None
+    return Module(statements=tuple(statements), text=text, origin=origin, language=chosen.name)
+
+
+def parse_query(text: str, **options) -> ParsedQuery:
+    """A text that is one query; takes what `parse` takes."""
+    [query] = (module := parse(text, **options)).queries[:1]
+    for another in module.statements[1:]:
+        raise QueryError(
+            "one query was expected, and here is another", span=another.place, text=text, origin=module.origin
+        )
+    return query
+
+
+def _stem(path: PurePath) -> str | None:
+    """What a file's queries are called after it."""
+    if path.name in _NO_NAME:
+        return None
+    return path.stem if path.suffix.lower() in (*ENDINGS, ".txt") else path.name
+
+
+def _first_places(tree: Tree, source: QueryText) -> tuple[tuple[Var, Span], ...]:
     spans: dict[Var, Span] = {}
     for token in tokens_of(tree):
         if token.type == "VAR" and (var := Var(str(token[1:]))) not in spans:
             spans[var] = source.span_of(token)
-    return ParsedQuery(
-        query=query,
-        text=text,
-        origin=origin,
-        language=language,
-        prefixes=tuple(translator.names.prefixes.items()),
-        spans=tuple(spans.items()),
-    )
+    return tuple(spans.items())

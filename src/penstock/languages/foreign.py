@@ -35,7 +35,7 @@ def _words(pattern: str) -> re.Pattern[str]:
 _IRI = r"(?:<[^<>\s]*>|[\w.-]*:[\w.:-]*|\?\w+)"
 
 # The first that is found counts, so the more special ones come first.
-_LANGUAGES = (
+STREAM_LANGUAGES = (
     Foreign(
         "C-SPARQL", _words(rf"\bREGISTER (?:QUERY|STREAM) \S+|\bFROM (?:NAMED )?STREAM {_IRI} \["), _WINDOW
     ),
@@ -63,10 +63,10 @@ def _visible(text: str) -> str:
     return _HIDING.sub(lambda found: found[0] if found[0].startswith("<") else " " * len(found[0]), text)
 
 
-def foreign(text: str) -> tuple[Foreign, int, int] | None:
-    """The language that a text seems to be in, and where its words stand."""
+def foreign(text: str, languages: tuple[Foreign, ...]) -> tuple[Foreign, int, int] | None:
+    """Which of these languages a text seems to be in, and where its words stand."""
     visible = _visible(text)
-    for language in _LANGUAGES:
+    for language in languages:
         if found := language.words.search(visible):
             start, end = found.span("at") if found.groupdict().get("at") else found.span()
             return language, start, end

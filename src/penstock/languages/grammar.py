@@ -8,29 +8,30 @@ from importlib.resources import files
 from lark import Lark, Tree
 from lark.exceptions import UnexpectedInput
 
+from penstock.languages.language import Language
 from penstock.languages.syntax_errors import explain
 from penstock.languages.text import QueryText
 
 
 @lru_cache(maxsize=None)
-def parser(*grammars: str) -> Lark:
-    """The LALR parser of a grammar; later files extend the rules of earlier ones."""
+def parser(language: Language) -> Lark:
+    """The LALR parser of a language; later grammar files extend the rules of earlier ones."""
     folder = files("penstock.languages")
-    text = "\n".join((folder / name).read_text(encoding="utf-8") for name in grammars)
+    text = "\n".join((folder / name).read_text(encoding="utf-8") for name in language.grammars)
     return Lark(
         text,
         parser="lalr",
         lexer="basic",
-        start="query",
+        start=language.start,
         maybe_placeholders=False,
         propagate_positions=True,
     )
 
 
-def syntax_tree(source: QueryText, grammars: tuple[str, ...]) -> Tree:
-    """The syntax tree of a query text."""
-    lark = parser(*grammars)
+def syntax_tree(source: QueryText, language: Language, others: tuple[Language, ...] = ()) -> Tree:
+    """The syntax tree of a text; words of `others` that stand in it are told from mistakes."""
     try:
-        return lark.parse(source.text)
+        return parser(language).parse(source.text)
     except UnexpectedInput:
-        raise explain(lark, source) from None
+        known = [(other, parser(other)) for other in others]
+        raise explain(parser(language), source, language, known) from None

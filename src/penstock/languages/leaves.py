@@ -22,9 +22,9 @@ IRI_TOKENS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 class TermTranslator:
     """The leaves of the syntax tree; the base of the translation to the algebra."""
 
-    def __init__(self, source: QueryText, base: str | None = None) -> None:
+    def __init__(self, source: QueryText, names: Names) -> None:
         self.source = source
-        self.names = Names(source, base)
+        self.names = names
         self._fresh: Counter[str] = Counter()
 
     def fresh(self, kind: str) -> a.Var:

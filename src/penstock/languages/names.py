@@ -6,7 +6,7 @@ import difflib
 import re
 from functools import lru_cache
 
-from lark import Token
+from lark import Token, Tree
 
 from penstock.languages.text import QueryText
 from penstock.terms import NamedNode
@@ -46,12 +46,33 @@ _REFERENCE = re.compile(
 
 
 class Names:
-    """The prologue of a query: turns IRI tokens into IRIs."""
+    """The prologue as far as it was read: turns IRI tokens into IRIs.
+
+    What is declared again holds from there on.
+    """
 
     def __init__(self, source: QueryText, base: str | None = None) -> None:
         self.source = source
         self.base = base
         self.prefixes: dict[str, str] = {}
+        self._in_force: tuple[tuple[str, str], ...] | None = ()
+
+    def declare(self, tree: Tree) -> bool:
+        """Takes a declaration of the prologue; whether the tree is one."""
+        if tree.data == "base_declaration":
+            self.declare_base(*tree.children)
+        elif tree.data == "prefix_declaration":
+            self.declare_prefix(*tree.children)
+        else:
+            return False
+        return True
+
+    @property
+    def in_force(self) -> tuple[tuple[str, str], ...]:
+        """The prefixes that are declared now, one value for all statements until the next declaration."""
+        if self._in_force is None:
+            self._in_force = tuple(self.prefixes.items())
+        return self._in_force
 
     def declare_base(self, token: Token) -> None:
         self.base = self._node(self._resolved(token), token).value
@@ -59,6 +80,7 @@ class Names:
     def declare_prefix(self, name: Token, iri: Token) -> None:
         self.check_name(name)
         self.prefixes[name[:-1]] = self._resolved(iri)
+        self._in_force = None
 
     def iri(self, token: Token) -> NamedNode:
         """The IRI that an IRIREF, PNAME_LN or PNAME_NS token stands for."""

@@ -27,16 +27,13 @@ class Modifiers:
 
 
 class SparqlTranslator(GroupTranslator):
-    """SPARQL 1.1 Query: from the syntax tree of a query to its algebra."""
+    """SPARQL 1.1 Query: from the syntax tree of a statement to its algebra. Each statement has its own."""
 
-    def query(self, tree: Tree) -> a.Query:
-        prologue, form, *values = tree.children
-        for declaration in prologue.children:
-            if declaration.data == "base_declaration":
-                self.names.declare_base(declaration.children[0])
-            else:
-                self.names.declare_prefix(*declaration.children)
-        return getattr(self, f"_{form.data}")(form, values[0] if values else None)
+    def statement(self, tree: Tree, **about) -> a.Statement:
+        """A statement of a module, which here is a query; `about` is what all statements have."""
+        form, *values = tree.children
+        query = getattr(self, f"_{form.data}")(form, values[0] if values else None)
+        return a.ParsedQuery(query=query, **about)
 
     # --- query forms ----------------------------------------------------------------------
 

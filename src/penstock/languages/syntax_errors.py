@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from lark import Lark
@@ -11,6 +13,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from penstock.errors import QueryError
 from penstock.languages.foreign import foreign
+from penstock.languages.language import Hints, Language
 from penstock.languages.text import QueryText
 
 _KEYWORD_PATTERN = re.compile(r"\(\?:([\w|]+)\)\\b")
@@ -31,20 +34,10 @@ _CLOSING = {"{": "}", "(": ")", "[": "]"}
 _STRING_START = re.compile(r'"""|\'\'\'|"|\'')
 _BAD_ESCAPE = re.compile(r"\\(?![tbnrf\\\"'])(?:[uU][0-9A-Fa-f]*|.)?", re.S)
 
-EP_SPARQL_WORDS = (
-    "SEQ",
-    "EQUALS",
-    "OPTIONALSEQ",
-    "EQUALSOPTIONAL",
-    "getDURATION",
-    "getSTARTTIME",
-    "getENDTIME",
-)
 _TWO_WORDS = {"GROUP": "GROUP BY", "ORDER": "ORDER BY"}
-_AFTER_WHERE = ("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET")
-_INFIX = ("UNION", "SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL")
-_OUTSIDE_BRACES = ("FILTER", "OPTIONAL", "MINUS", "BIND", "GRAPH")
+_DECLARATIONS = ("BASE", "PREFIX")
 
+_END = "the end of the query"
 # How terminals other than keywords are called in "expected …", in this order.
 _TERMINAL_NAMES = {
     "VAR": "a variable",
@@ -62,18 +55,20 @@ _TERMINAL_NAMES = {
     "DOT": ".",
     "SEMICOLON": ";",
     "COMMA": ",",
-    "$END": "the end of the query",
+    "$END": _END,
 }
 _MOST_EXPECTED = 8
 
 
-def explain(lark: Lark, source: QueryText) -> QueryError:
-    """The error of a text that the parser has refused."""
+def explain(
+    lark: Lark, source: QueryText, language: Language, others: Sequence[tuple[Language, Lark]] = ()
+) -> QueryError:
+    """The error of a text that the parser of a language has refused; words of `others` are known."""
     text = source.text
-    if found := foreign(text):
-        language, start, end = found
-        message = f"this looks like {language.name}, which Penstock does not run yet"
-        return source.error(message, source.span(start, end), language.instead)
+    if found := foreign(text, language.hints.foreign):
+        other, start, end = found
+        message = f"this looks like {other.name}, which Penstock does not run yet"
+        return source.error(message, source.span(start, end), other.instead)
     attempt = lark.parse_interactive(text)
     try:
         for _ in attempt.iter_parse():
@@ -84,23 +79,25 @@ def explain(lark: Lark, source: QueryText) -> QueryError:
         position = problem.token.start_pos
         length = len(problem.token)
     else:
-        return _ends_too_early(source, _expected(lark, attempt.accepts()))
-    keywords, others = _expected(lark, attempt.accepts())
+        return _ends_too_early(source, language.hints, _expected(lark, attempt.accepts()))
+    expected = _expected(lark, attempt.accepts())
 
     string = _STRING_START.match(text, position)
     if string and length is None:
         return _broken_string(source, position, string[0])
-    if text[position] == "<" and "an IRI" in others and length != 2:
+    if text[position] == "<" and "an IRI" in expected.others and length != 2:
         return _broken_iri(source, position)
     if word := _WORD.match(text, position):
-        return _unexpected_word(lark, source, word, keywords, others)
+        if error := _word_of_another(lark, source, word, language, others):
+            return error
+        return _unexpected_word(lark, source, word, language, expected)
     if text[position] in "})]":
-        return _wrong_bracket(source, position, _one_of(keywords, others))
+        return _wrong_bracket(source, position, expected.told(language.hints))
     if length is None:
         length = len(_CHUNK.match(text, position)[0]) if _CHUNK.match(text, position) else 1
     found = text[position : position + length]
     message = f"{_shown(found)} cannot stand here"
-    hint = _too_long(lark, found, attempt.accepts()) or _one_of(keywords, others)
+    hint = _too_long(lark, found, attempt.accepts()) or expected.told(language.hints)
     return source.error(message, source.span(position, position + length), hint)
 
 
@@ -113,14 +110,11 @@ def _too_long(lark: Lark, token: str, accepts: set[str]) -> str | None:
     return f"it is read as one word, the longest possible; write a space after {token[: max(lengths)]}"
 
 
-def _ends_too_early(source: QueryText, expected: tuple[list[str], list[str]]) -> QueryError:
+def _ends_too_early(source: QueryText, hints: Hints, expected: _Expected) -> QueryError:
     text = source.text
+    begin = f"begin with {_or(hints.begin)}"
     if not re.sub(r"#[^\r\n]*", "", text).strip():
-        return source.error(
-            "the query is empty",
-            source.span(0, 0),
-            "begin with SELECT, CONSTRUCT, ASK or DESCRIBE",
-        )
+        return source.error("the query is empty", source.span(0, 0), begin)
     opened = _open_brackets(text, len(text))
     if opened:
         position = opened[-1]
@@ -131,7 +125,9 @@ def _ends_too_early(source: QueryText, expected: tuple[list[str], list[str]]) ->
             f"the query ends where a {_CLOSING[bracket]} is still missing",
         )
     end = len(text.rstrip())
-    return source.error("the query ends too early", source.span(end, end), _one_of(*expected))
+    if {*_DECLARATIONS, *hints.begin} <= set(expected.keywords):  # where a statement could begin
+        return source.error("no query follows these declarations", source.span(end, end), begin)
+    return source.error("the query ends too early", source.span(end, end), expected.told(hints))
 
 
 def _broken_string(source: QueryText, position: int, quote: str) -> QueryError:
@@ -178,59 +174,79 @@ def _broken_iri(source: QueryText, position: int) -> QueryError:
     return source.error("this IRI is never closed", source.span(position, good), "close it with >")
 
 
+def _word_of_another(
+    lark: Lark,
+    source: QueryText,
+    word: re.Match[str],
+    language: Language,
+    others: Sequence[tuple[Language, Lark]],
+) -> QueryError | None:
+    """The error where a keyword is none in this language, but in another one."""
+    upper = word[0].upper()
+    if upper in (keyword.upper() for keyword in _all_keywords(lark)):
+        return None
+    for other, their in others:
+        for keyword in _all_keywords(their):
+            if keyword.upper() == upper:
+                kind = "an operator" if upper in other.translator.INFIX else "a function"
+                return source.error(
+                    f"{keyword} is {kind} of {other.title}, not of {language.title}",
+                    source.span(word.start(), word.end()),
+                    f"read the query as {other.name}: --language {other.name}, or in Python "
+                    f'language="{other.name}"',
+                )
+    return None
+
+
 def _unexpected_word(
-    lark: Lark, source: QueryText, word: re.Match[str], keywords: list[str], others: list[str]
+    lark: Lark, source: QueryText, word: re.Match[str], language: Language, expected: _Expected
 ) -> QueryError:
     name = word[0]
     span = source.span(word.start(), word.end())
     known = {keyword.upper(): keyword for keyword in _all_keywords(lark)}
-    time_words = {ep_word.upper(): ep_word for ep_word in EP_SPARQL_WORDS}
-    if name.upper() not in known and name.upper() in time_words:
-        kind = "a function" if name.upper().startswith("GET") else "an operator"
-        return source.error(
-            f"{time_words[name.upper()]} is {kind} of EP-SPARQL, not of SPARQL",
-            span,
-            "read the query as ep-sparql",
-        )
     if name.upper() in known:
         return source.error(
             f"{known[name.upper()]} cannot stand here",
             span,
-            _keyword_hint(source, word, name.upper(), others, _one_of(keywords, others)),
+            _keyword_hint(source, word, language, expected) or expected.told(language.hints),
         )
+    keywords = expected.keywords
     by_upper = {keyword.upper(): _TWO_WORDS.get(keyword, keyword) for keyword in keywords}
     by_upper |= {two.replace(" ", ""): two for one, two in _TWO_WORDS.items() if one in keywords}
     close = difflib.get_close_matches(name.upper(), by_upper, 1, 0.6)
     if close:
         return source.error(f"{name} is not known here", span, f"did you mean {by_upper[close[0]]}?")
-    if "an IRI" in others:
+    if "an IRI" in expected.others:
         return source.error(
             f"{name} is neither a keyword nor a term",
             span,
             f"an IRI is written <http://…/{name}> or with a prefix, as in :{name}; a variable ?{name}",
         )
-    return source.error(f"{name} is not known here", span, _one_of(keywords, others))
+    return source.error(f"{name} is not known here", span, expected.told(language.hints))
 
 
 def _keyword_hint(
-    source: QueryText, word: re.Match[str], keyword: str, others: list[str], fallback: str | None
+    source: QueryText, word: re.Match[str], language: Language, expected: _Expected
 ) -> str | None:
     """A better hint where the usual reason of a misplaced keyword is known."""
+    keyword, hints = word[0].upper(), language.hints
     opened = [p for p in _open_brackets(source.text, word.start()) if source.text[p] == "{"]
-    if keyword in _AFTER_WHERE and opened:
+    if opened:
         place = source.span(opened[-1], opened[-1] + 1)
-        return (
-            f"it stands after the group; the {{ in line {place.line}, "
-            f"column {place.column} is not closed before it"
-        )
-    if keyword in _OUTSIDE_BRACES and not opened:
+        unclosed = f"the {{ in line {place.line}, column {place.column} is not closed before it"
+        if keyword in hints.after_braces:
+            return f"it stands after the group; {unclosed}"
+        if keyword in (*_DECLARATIONS, *hints.begin):
+            inner = "; a query inside it has braces of its own, { SELECT … }" if keyword == "SELECT" else ""
+            return f"another query begins here, but {unclosed}{inner}"
+    elif keyword in hints.in_braces:
         return "move it inside the braces of WHERE"
-    if keyword in _INFIX:
+    if keyword in language.translator.INFIX:
         return f"it stands between groups in braces: {{ … }} {keyword} {{ … }}"
     called = source.text[word.end() :].lstrip().startswith("(")
-    if called and "a variable" in others and "an IRI" not in others:
+    if called and "a variable" in expected.others and "an IRI" not in expected.others:
         return f"an expression in SELECT has parentheses and a name: ({keyword}(…) AS ?name)"
-    return fallback
+    return None
 
 
 def _wrong_bracket(source: QueryText, position: int, fallback: str | None) -> QueryError:
@@ -276,26 +292,37 @@ def _all_keywords(lark: Lark) -> list[str]:
     return [word for words in _keywords(lark).values() for word in words]
 
 
-def _expected(lark: Lark, accepts: set[str]) -> tuple[list[str], list[str]]:
+@dataclass(frozen=True)
+class _Expected:
     """What could have come: keywords (in the grammar's order), and other things by name."""
+
+    keywords: list[str]
+    others: list[str]
+
+    def told(self, hints: Hints) -> str | None:
+        """As a hint; that another statement may begin where one ends is no news."""
+        keywords, others = self.keywords, self.others
+        if _END in others:
+            keywords = [word for word in keywords if word not in (*_DECLARATIONS, *hints.begin)]
+            others = [name for name in others if name != ";"]
+        names = [*others, *keywords]
+        if not names or len(names) > _MOST_EXPECTED:
+            names = others
+        return f"expected {_or(names)}" if names else None
+
+
+def _expected(lark: Lark, accepts: set[str]) -> _Expected:
     keywords = [word for name, words in _keywords(lark).items() if name in accepts for word in words]
     others = [name for terminal, name in _TERMINAL_NAMES.items() if terminal in accepts]
     if "PNAME_NS" in accepts and "PNAME_LN" not in accepts:
         others = ["a prefix, as in ex:"]
     if {"STAR", "VAR"} <= accepts and "IRIREF" not in accepts:
         others.append("*")
-    return keywords, list(dict.fromkeys(others))
+    return _Expected(keywords, list(dict.fromkeys(others)))
 
 
-def _one_of(keywords: list[str], others: list[str]) -> str | None:
-    names = [*others, *keywords]
-    if not names or len(names) > _MOST_EXPECTED:
-        names = others
-    if not names:
-        return None
-    if len(names) == 1:
-        return f"expected {names[0]}"
-    return f"expected {', '.join(names[:-1])} or {names[-1]}"
+def _or(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
 
 
 def _shown(found: str) -> str:

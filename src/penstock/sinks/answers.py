@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.algebra.naming import distinct, name_of
+from penstock.algebra.naming import distinct
 from penstock.algebra.nodes import Ask, Construct, Describe, ParsedQuery, Select
 from penstock.terms import XSD
 
@@ -54,7 +54,7 @@ def shapes_of(queries: Sequence[ParsedQuery | Shape]) -> tuple[Shape, ...]:
 
 
 def _shape_of(parsed: ParsedQuery, default_name: str) -> Shape:
-    name = name_of(parsed, default_name)
+    name = parsed.name or default_name
     match parsed.query:
         case Select(vars=variables):
             return Shape(name, tuple(v.name for v in variables), False, parsed.prefixes)

@@ -80,6 +80,7 @@ def query_findings(parsed: ParsedQuery, catalog: Catalog) -> tuple[Finding, ...]
         *_cartesian(query.pattern, dataset, place, ()),
         *_unbounded(query.pattern, dataset, place),
     ]
+    found = [each if each.span else replace(each, span=parsed.place) for each in found]
     return tuple(dict.fromkeys(found))
 
 

@@ -1,0 +1,38 @@
+"""What a query language is: its grammar, its translation, and what its authors are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.languages.foreign import Foreign
+
+if TYPE_CHECKING:
+    from penstock.languages.queries import SparqlTranslator
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Words of a language that errors know the place of."""
+
+    begin: tuple[str, ...]  # with which a statement begins
+    after_braces: tuple[str, ...]  # stand after WHERE { … }
+    in_braces: tuple[str, ...]  # stand inside them
+    foreign: tuple[Foreign, ...]  # languages that it is taken for, and what one writes instead
+
+
+@dataclass(frozen=True)
+class Language:
+    """A query language.
+
+    `grammars` are files, each extends those before; `start` is the rule of a whole module. The
+    `translator` makes a statement of each of its trees that is no declaration of a prologue.
+    """
+
+    name: str  # in --language
+    title: str  # in messages
+    grammars: tuple[str, ...]
+    translator: type[SparqlTranslator]
+    hints: Hints
+    endings: tuple[str, ...] = ()  # of file names
+    start: str = "module"
