@@ -141,6 +141,7 @@ def life(directory: Path, name: str, follow: bool) -> None:
     # Small batches for many moments to be killed at; what is left at the end is read in large ones.
     size = BATCH_BYTES if follow else 50 * BATCH_BYTES
     engine = Engine(master="local[2]", checkpoint=checkpoint, batch_bytes=size, lateness=LATENESS)
+    engine.options.compact_after = 3  # many times in each life
     engine.add_stream(directory / name)
     for query, text in QUERIES.items():
         engine.add_query(PREFIXES + text, name=query)

@@ -35,7 +35,7 @@ from penstock.runtime.messages import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
 from penstock.runtime.recovery.checkpoint import Checkpoint, open_checkpoint
 from penstock.runtime.session.session import our_workers, run_session
 from penstock.sources.files import FileSourceOptions
-from penstock.sources.segments import files_below, listed, unread_files
+from penstock.sources.segments import COMPACT_AFTER, files_below, listed, unread_files
 from penstock.sources.splits import LARGEST_SPLIT
 from penstock.sources.spool import Spool
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec, spool_directory
@@ -61,6 +61,7 @@ class RunOptions:
     trigger: str | None = None  # the least time between two batches in follow mode, "1 second"
     settings: Mapping[str, str] | None = None  # of Spark, beside our own
     log: Path | None = None  # a file for Spark's warnings
+    compact_after: int = COMPACT_AFTER  # of the logs of segments
 
 
 def run(
@@ -242,6 +243,7 @@ class _Run:
             idle=job.timing.idle,
             ahead=job.timing.ahead,
             tick=job.timing.tick,
+            compact_after=self.options.compact_after,
         )
         session.dataSource.register(ElementSource)
         elements = (

@@ -20,6 +20,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from penstock.sources.segments import COMPACT_AFTER
 from penstock.sources.splits import MEGABYTE, Offset, SplitPlanner, Task
 from penstock.sources.streams import StreamSpec
 
@@ -36,6 +37,7 @@ class FileSourceOptions:
     idle: int | None = None
     ahead: int | None = None
     tick: bool = False
+    compact_after: int = COMPACT_AFTER
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -76,6 +78,7 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 idle=options.idle,
                 ahead=options.ahead,
                 tick=options.tick,
+                compact_after=options.compact_after,
             )
             if options.follow:
                 self._planner.watch()

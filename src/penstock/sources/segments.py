@@ -12,15 +12,14 @@ may do.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.decode.formats import Compression, Format, format_of, is_stream_file
-from penstock.errors import UsageError, storing
+from penstock.errors import InputError, UsageError
 from penstock.sources.growth import (
     Members,
     Rest,
@@ -30,36 +29,15 @@ from penstock.sources.growth import (
     is_whole_parquet,
 )
 from penstock.sources.identity import Mark, has, mark_of, names_by_inode
+from penstock.sources.segment_file import Segment, SegmentFile, Stored, to_disk
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 
 SETTLED = 1.0
 """Seconds that bytes must have been there, in follow mode, where an element may still go on."""
-
-
-@dataclass(frozen=True)
-class Segment:
-    """The bytes [start, end) of a file; `whole` if they can only be read in one piece.
-
-    `path` is the name that the file had when it was first seen; `mark` tells it from others.
-    """
-
-    path: str
-    start: int
-    end: int
-    whole: bool
-    mark: Mark | None = None  # None: a file of our own, which nobody renames
-
-    def __len__(self) -> int:
-        return self.end - self.start
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Segment:
-        fields = json.loads(text)
-        mark = fields.pop("mark")
-        return cls(**fields, mark=Mark(**mark) if mark else None)
+COMPACT_AFTER = 128
+"""Segments that no batch can ask for any more, before they are dropped from the log."""
+FORGET_AFTER = 3600.0
+"""Seconds for which a file that is gone is still known if it comes back."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +61,26 @@ class _File:
 
 
 class SegmentLog:
-    """The segments of one stream, kept in a file of JSON lines that is only appended to."""
+    """The segments of one stream, kept in a file (`segment_file.py`).
+
+    A segment keeps its number for good; those that no batch can ask for any more are dropped.
+    """
 
     def __init__(
-        self, spec: StreamSpec, log: Path, spool: Path, now: Callable[[], float] = time.time
+        self,
+        spec: StreamSpec,
+        log: Path,
+        spool: Path,
+        now: Callable[[], float] = time.time,
+        compact_after: int = COMPACT_AFTER,
+        forget_after: float = FORGET_AFTER,
     ) -> None:
         self.spec = spec
         self.log = log
         self.spool = spool  # where standard input is kept, see `spool.py`
         self.now = now
-        self.segments: list[Segment] = []
-        self._until: list[int] = [0]  # bytes in the first n segments
+        self.compact_after = compact_after
+        self.forget_after = forget_after
         self._files: dict[str, _File] = {}  # by the path where we last saw them
         self._names: set[str] = set()  # all paths that have ever been there
         self._by_inode: dict[int, _File] = {}
@@ -101,20 +88,17 @@ class SegmentLog:
         self._listings: dict[str, dict[int, list[str]]] = {}  # folder → inode → paths, in this look
         self._strays: dict[str, _File] | None = None  # renamed to where no stream's path leads
         self._rest = Rest()
-        for line in self._stored_lines():
-            segment = Segment.from_json(line)
+        self._stored = SegmentFile(log)
+        stored = self._stored.read()
+        self.first = stored.first  # the number of the first segment here
+        self.segments: list[Segment] = []
+        self._until: list[int] = [0]  # bytes in the first n segments
+        self._known = {segment.file: segment for segment in stored.known}
+        self._missing = {stored.known[i].file: since for i, since in stored.missing.items()}
+        for segment in stored.segments:
             self._add(segment)
+        for segment in (*stored.known, *stored.segments):
             self._remember(segment.path, _File(segment.path, segment.end, segment.mark))
-
-    def _stored_lines(self) -> list[bytes]:
-        try:
-            data = self.log.read_bytes()
-        except FileNotFoundError:
-            return []
-        complete = data[: data.rfind(b"\n") + 1]
-        if len(complete) < len(data):  # the machine stopped while a line was written
-            os.truncate(self.log, len(complete))
-        return complete.splitlines()
 
     def _add(self, segment: Segment) -> None:
         self.segments.append(segment)
@@ -137,13 +121,9 @@ class SegmentLog:
         found += [segment for path in listed for segment in self._news(path, follow)]
         if found:
             for path in {segment.path for segment in found if segment.mark is None}:
-                _to_disk(path)  # standard input cannot be read again
-            with storing(f"the checkpoint's {self.log.name}"):
-                self.log.parent.mkdir(parents=True, exist_ok=True)
-                with open(self.log, "a") as out:
-                    out.writelines(segment.to_json() + "\n" for segment in found)
-                    out.flush()
-                    os.fsync(out.fileno())
+                to_disk(path)  # standard input cannot be read again
+                to_disk(os.path.dirname(path))
+            self._stored.append(found)
             for segment in found:
                 self._add(segment)
         return len(found)
@@ -306,17 +286,36 @@ class SegmentLog:
         """Whether nothing more can come if the run does not follow its files."""
         return not self.spec.from_standard_input or (self.spool / ENDED).exists()
 
+    def _place(self, number: int) -> int:
+        """Where the segment of a number is in the list."""
+        if number < self.first:
+            raise InputError(
+                f"the checkpoint's {self.log} begins with segment {self.first},"
+                f" and segment {number} is asked for",
+                hint="Spark's part of the checkpoint was lost or is older than this file;"
+                " begin a new checkpoint directory",
+            )
+        return number - self.first
+
     def remaining(self, position: tuple[int, int]) -> int:
         """How many bytes lie behind a position."""
-        segment, byte = position
+        segment, byte = self._place(position[0]), position[1]
         rest = self._until[-1] - self._until[segment]
         if segment < len(self.segments):
             rest -= max(0, byte - self.segments[segment].start)
         return rest
 
     def trim(self, position: tuple[int, int]) -> None:
-        """Delete the parts of standard input that lie before a position, but for the last one."""
-        needed = {segment.path for segment in self.segments[position[0] :]}
+        """No batch asks again for what lies before a position: drop what is kept for that only."""
+        before = self._place(position[0])
+        self._trim_spool(before)
+        # As many as would be written again, so that all the writing grows with what is read.
+        if before >= max(self.compact_after, len(self._known)):
+            self._compact(before)
+
+    def _trim_spool(self, before: int) -> None:
+        """Delete the parts of standard input that lie before a segment, but for the last one."""
+        needed = {segment.path for segment in self.segments[before:]}
         for path in files_below(self.spool, None)[:-1]:
             if (
                 path in self._names
@@ -326,12 +325,56 @@ class SegmentLog:
                 os.unlink(path)
                 del self._files[path]
 
+    def _compact(self, before: int) -> None:
+        """Drop the first segments, but for the last one of each file that is still there."""
+        dropped, kept = self.segments[:before], self.segments[before:]
+        for segment in dropped:
+            # Whoever reads them in this order knows each path and each inode as it was last.
+            self._known.pop(segment.file, None)
+            self._known[segment.file] = segment
+        self._forget(kept)
+        known = list(self._known.values())
+        missing = {i: self._missing[each.file] for i, each in enumerate(known) if each.file in self._missing}
+        self._stored.replace(Stored(self.first + before, known, missing, kept))
+        self.first += before
+        self.segments, self._until = [], [0]
+        for segment in kept:
+            self._add(segment)
+
+    def _forget(self, kept: list[Segment]) -> None:
+        """Forget files that have been gone for a while: there may be ever new ones."""
+        self._listings.clear()
+        now, needed = self.now(), {segment.file for segment in kept}
+        for key, segment in list(self._known.items()):
+            path, inode = key
+            if key in needed or self._is_there(segment):
+                self._missing.pop(key, None)
+                continue
+            since = self._missing.setdefault(key, now)
+            if inode is not None and (now - since < self.forget_after or path in self.spec.paths):
+                continue
+            del self._known[key], self._missing[key]
+            file = self._by_inode.get(inode)
+            if file is not None and file.name == path:
+                del self._by_inode[inode]
+            if path not in self._files:
+                self._names.discard(path)
+                self._seen.pop(path, None)
+
+    def _is_there(self, segment: Segment) -> bool:
+        """Whether a segment's file is still under its name, or under another one in its directory."""
+        path, mark = segment.path, segment.mark
+        if mark is None:
+            return os.path.exists(path)
+        return has(path, mark) or self._renamed(path, mark) is not None
+
     def ranges(self, start: tuple[int, int], end: tuple[int, int]) -> Iterator[Range]:
         """The ranges of bytes between two positions."""
-        segment, byte = start
-        while (segment, byte) < tuple(end) and segment < len(self.segments):
+        segment, byte = self._place(start[0]), start[1]
+        last = self._place(end[0]), end[1]
+        while (segment, byte) < last and segment < len(self.segments):
             whole = self.segments[segment]
-            stop = whole.end if segment < end[0] else end[1]
+            stop = whole.end if segment < last[0] else last[1]
             byte = max(byte, whole.start)
             if stop > byte:
                 yield Range(whole, byte, stop)
@@ -339,7 +382,7 @@ class SegmentLog:
 
     def advance(self, start: tuple[int, int], budget: int) -> tuple[int, int]:
         """The position some `budget` bytes further; what is read in one piece is not cut."""
-        segment, byte = start
+        segment, byte = self._place(start[0]), start[1]
         while segment < len(self.segments) and budget > 0:
             whole = self.segments[segment]
             byte = max(byte, whole.start)
@@ -348,7 +391,7 @@ class SegmentLog:
             byte += take
             if byte >= whole.end:
                 segment, byte = segment + 1, 0
-        return segment, byte
+        return self.first + segment, byte
 
 
 ENDED = ".ended"
@@ -377,13 +420,3 @@ def _visible_below(directory: Path) -> list[str]:
         folders[:] = sorted(name for name in folders if name[0] not in "._")
         found += [os.path.join(folder, name) for name in names if name[0] not in "._"]
     return sorted(found)
-
-
-def _to_disk(path: str) -> None:
-    """What a position refers to must survive the machine."""
-    for place in (path, os.path.dirname(path)):
-        handle = os.open(place, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -12,7 +12,7 @@ from typing import Any
 from penstock.errors import InputError
 from penstock.sources.identity import Mark, place_of
 from penstock.sources.pace import Pace, Pacer, wall_clock
-from penstock.sources.segments import SegmentLog
+from penstock.sources.segments import COMPACT_AFTER, SegmentLog
 from penstock.sources.streams import StreamSpec, spool_directory
 
 MEGABYTE = 1 << 20
@@ -92,6 +92,7 @@ class SplitPlanner:
         ahead: int | None = None,
         tick: bool = False,
         clock: Callable[[], int] = wall_clock,
+        compact_after: int = COMPACT_AFTER,
     ) -> None:
         self.follow = follow
         self.batch_bytes = batch_bytes
@@ -99,7 +100,12 @@ class SplitPlanner:
         self.ahead = ahead
         self.pacer = Pacer(len(streams), idle=idle, tick=tick, clock=clock)
         self.logs = [
-            SegmentLog(spec, directory / f"segments-{i}.log", spool_directory(directory, i))
+            SegmentLog(
+                spec,
+                directory / f"segments-{i}.log",
+                spool_directory(directory, i),
+                compact_after=compact_after,
+            )
             for i, spec in enumerate(streams)
         ]
         self._over = [False] * len(streams)  # nothing more can come than what is known
