@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,15 +20,19 @@ SCRIPT = """
 import os, sys
 from pathlib import Path
 import numpy as np
-from penstock.errors import InputError
+from penstock.errors import InputError, InternalError
 from penstock.runtime.detection import hosts
 from penstock.runtime.job import Job, publish
 from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
 
-os.environ["SPARK_LOCAL_DIRS"] = sys.argv[1]
+place = Path(sys.argv[1])
+os.environ["SPARK_LOCAL_DIRS"] = str(place)
 hosts.start_nursery()
-job = publish(Job("run", ToyProgram(2, fail_on=99), (), toy_decoder, False), Path(sys.argv[1]))
-stored, stamp, reads = {}, None, 0
+(place / "source").mkdir()
+commits = place / "spark" / "commits"
+commits.mkdir(parents=True)
+job = publish(Job("run", ToyProgram(2, fail_on=99), (), toy_decoder, False), place / "source")
+stored, stamp, reads, batch = {}, None, 0, 0
 
 def chunks():
     global reads
@@ -34,13 +40,15 @@ def chunks():
     return list(stored.items())
 
 def step(rows, watermark, number=0):
-    global stamp
+    global stamp, batch
     data = [np.array(rows, np.int64).tobytes()] if rows else []
-    step = hosts.step(job, number, stamp, chunks, data, watermark, False)
+    step = hosts.step(job, number, batch, stamp, chunks, data, watermark, False)
     for key in step.deletes:
         stored.pop(key)
     stored.update(step.puts)
     stamp = step.stamp
+    (commits / str(batch)).touch()
+    batch += 1
     return [row for query, data in step.results for row in rows_of(data)]
 
 def children(pid):
@@ -75,6 +83,35 @@ assert step([(1, 50)], 45) == [(1, 40, 4)]
 print("hosts", nursery, second, flush=True)
 if sys.argv[2] == "ended":
     os.unlink(job.path)
+elif sys.argv[2] == "moved":
+    # Another executor has stepped the shard in the next batch, and that one is finished.
+    (commits / str(batch)).touch()
+    sys.stdin.readline()
+    assert step([(1, 60)], 55) == [(1, 50, 5)], "it may come back"
+    assert reads == 3
+    [third] = children(nursery)
+    print(third, len(os.listdir(os.path.dirname(os.environ[hosts.NURSERY]))), flush=True)
+elif sys.argv[2] == "alone":
+    os.kill(nursery, 9)
+    sys.stdin.readline()
+    assert step([(1, 60)], 55) == [(1, 50, 5)], "without a nursery it lives in the worker"
+    assert step([(1, 70)], 65) == [(1, 60, 6)]
+    assert reads == 3, "there it stays"
+    print("done", flush=True)
+elif sys.argv[2] == "mortal":
+    # Whatever steps it is killed, as by a system that has no memory left.
+    import signal, threading
+    asked = hosts._ask
+    def kill_and_ask(connection, request):
+        if request[0] == "step":
+            [host] = children(nursery)
+            os.kill(host, 9)
+        return asked(connection, request)
+    hosts._ask = kill_and_ask
+    try:
+        step([(1, 60)], 55)
+    except InternalError as problem:
+        print(problem.message, flush=True)
 sys.stdin.read()
 """
 
@@ -93,12 +130,15 @@ def gone(pid: int, patience: float = 20.0) -> bool:
     return not is_alive(pid)
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-@pytest.mark.parametrize("ending", ["ended", "killed"])
-def test_hosts_keep_restore_fail_and_end(tmp_path, ending):
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+
+
+@contextlib.contextmanager
+def running(place: Path, ending: str) -> Iterator[tuple[subprocess.Popen, int, int]]:
+    """The script, and the ids of its nursery and its host."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
     process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(tmp_path), ending],
+        [sys.executable, "-c", SCRIPT, str(place), ending],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -109,14 +149,47 @@ def test_hosts_keep_restore_fail_and_end(tmp_path, ending):
         line = process.stdout.readline()
         assert line.startswith("hosts"), process.stderr.read()
         nursery, host = map(int, line.split()[1:])
+        yield process, nursery, host
+    finally:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
+
+
+@pytest.mark.parametrize("ending", ["ended", "killed"])
+def test_hosts_keep_restore_fail_and_end(tmp_path, ending):
+    with running(tmp_path, ending) as (process, nursery, host):
         if ending == "ended":
             assert gone(host), "a host must end with its run"
             assert is_alive(nursery)
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert gone(host) and gone(nursery), "nothing may be left when the daemon is killed"
-    finally:
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            stream.close()
+        assert not list(tmp_path.glob("hosts-*")), "the nursery clears its sockets away"
+
+
+def test_a_host_ends_whose_shard_has_moved_elsewhere(tmp_path):
+    with running(tmp_path, "moved") as (process, nursery, host):
+        assert gone(host), "a batch is finished without it: its memory must not stay"
+        process.stdin.write("\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        third, sockets = map(int, line.split())
+        assert third != host and is_alive(third) and is_alive(nursery)
+        assert sockets == 2, "of the nursery and of the host that is there"
+
+
+def test_without_its_nursery_a_shard_lives_in_the_worker(tmp_path):
+    with running(tmp_path, "alone") as (process, nursery, host):
+        assert gone(nursery) and gone(host)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "done\n", process.stderr.read()
+
+
+def test_a_host_that_dies_whenever_it_steps_is_told_of(tmp_path):
+    with running(tmp_path, "mortal") as (process, _, _):
+        line = process.stdout.readline()
+        assert "shard 0 has ended 3 times in the middle of batch 4" in line, process.stderr.read()

@@ -181,10 +181,9 @@ class TestShardKeeper:
     def job(self, tmp_path):
         return publish(Job("run", ToyProgram(1), (), toy_decoder, False), tmp_path)
 
-    def step(self, keeper, job, stamp, stored, rows, watermark, ended=False):
-        step = keeper.step(
-            job, 0, stamp, list(stored.items()), [payload(*rows)] if rows else [], watermark, ended
-        )
+    def step(self, keeper, job, stamp, stored, rows, watermark, ended=False, batch=1, shard=0):
+        payloads = [payload(*rows)] if rows else []
+        step = keeper.step(job, shard, batch, stamp, list(stored.items()), payloads, watermark, ended)
         changed = {k: v for k, v in stored.items() if k not in step.deletes} | dict(step.puts)
         answers = [row for query, data in step.results if query == 0 for row in rows_of(data)]
         return step, changed, answers
@@ -212,8 +211,21 @@ class TestShardKeeper:
         keeper = ShardKeeper()
         step, stored, _ = self.step(keeper, job, None, {}, [(1, 10)], 5)
         with pytest.raises(ValueError):
-            keeper.step(job, 0, step.stamp, None, [b"not a payload"], 6, False)
+            keeper.step(job, 0, 1, step.stamp, None, [b"not a payload"], 6, False)
         assert keeper.at("run", 0) is None
+
+    def test_the_first_step_restores_nothing(self, job):
+        step, _, _ = self.step(ShardKeeper(), job, None, {}, [(1, 10)], 5)
+        assert not step.restored
+
+    def test_a_shard_that_was_elsewhere_in_the_last_batch_is_let_go(self, job):
+        """A process that has no host besides must not keep all shards that it has ever seen."""
+        keeper = ShardKeeper()
+        self.step(keeper, job, None, {}, [(1, 10)], 5, batch=7, shard=0)
+        self.step(keeper, job, None, {}, [(1, 10)], 5, batch=8, shard=1)
+        assert keeper.at("run", 0) is not None, "it may yet come in this batch"
+        self.step(keeper, job, None, {}, [(1, 10)], 5, batch=9, shard=2)
+        assert (keeper.at("run", 0), keeper.at("run", 1) is None) == (None, False)
 
 
 class _Trap:

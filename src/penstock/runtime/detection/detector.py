@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessor,
@@ -29,6 +30,11 @@ _VALUE = StructType([StructField("data", BinaryType())])
 _HEAD = ("",)
 """The key of the shard's own entry beside its chunks: stamp and clock. One map for both,
 because Spark prepares every state variable anew in every task."""
+
+
+def _batch() -> int:
+    """The number of the batch that this task is part of."""
+    return int(TaskContext.get().getLocalProperty("streaming.sql.batchId"))
 
 
 class Detector(StatefulProcessor):
@@ -91,7 +97,7 @@ class Detector(StatefulProcessor):
                 yield Row(query=LATE, shard=shard, place=place, payload=late)
                 place += 1
         watermark, ended = clock.advance(seen, **said), said["ended"]
-        step = hosts.step(self.job, shard, stamp, self._stored_chunks, payloads, watermark, ended)
+        step = hosts.step(self.job, shard, _batch(), stamp, self._stored_chunks, payloads, watermark, ended)
         for name in step.deletes:
             self.chunks.removeKey((name,))
         for name, data in step.puts:

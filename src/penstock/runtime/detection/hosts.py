@@ -6,7 +6,9 @@ from the store costs far more than the batch. So workers only pass a step on to 
 host process on the same machine. Hosts are forked from a *nursery*, which the daemon that
 also forks the workers starts before anything else, with everything imported.
 
-A host ends when its run's job file is gone or replaced, or when the nursery is. The state
+A host ends when its run's job file is gone or replaced, or when the nursery is. It also ends when
+its shard has moved to another machine or executor: every shard takes part in every batch, so a host
+is not wanted any more when the checkpoint shows a finished batch that it has not stepped. The state
 store remains the truth: a host that is missing is started again, and one that is at another
 state than the store is restored.
 """
@@ -16,21 +18,30 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shutil
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
-from penstock.errors import PenstockError
+from penstock.errors import InternalError, PenstockError
 from penstock.runtime.detection.shards import KEEPER, ShardKeeper, Stepped
 from penstock.runtime.job import JobReference
+from penstock.runtime.recovery.checkpoint import Checkpoint
 
 NURSERY = "PENSTOCK_NURSERY"
 """The environment variable that tells workers where the nursery listens."""
 _LOOK = 1.0
 """Seconds between two looks whether there is still somebody to work for."""
+_LONGEST_BASE = 80
+"""Characters of a directory for sockets: the system takes about a hundred in the path of one."""
+
+_ATTEMPTS = 3
+"""Hosts that may die under one step: one could have been about to end, another be killed by chance."""
 
 Chunks = Iterable[tuple[str, bytes]]
 
@@ -41,14 +52,19 @@ Chunks = Iterable[tuple[str, bytes]]
 def start_nursery() -> None:
     """Fork the nursery; called once in the daemon, while it has no threads and no children."""
     base = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
-    if not os.path.isdir(base) or len(base) > 60:  # the path of a socket must be short
+    if not os.path.isdir(base) or len(base) > _LONGEST_BASE:
         base = None
     # Only this user can enter a directory made so; that is what protects the sockets.
     directory = tempfile.mkdtemp(prefix="hosts-", dir=base)
     address = os.path.join(directory, "nursery")
     os.environ[NURSERY] = address
     with _listening(address) as listener:
-        _fork(listener, lambda: _Nursery(directory).answer, lambda: True)
+        _fork(
+            listener,
+            lambda: _Nursery(directory).answer,
+            lambda: True,
+            lambda: shutil.rmtree(directory, ignore_errors=True),
+        )
 
 
 def _listening(address: str) -> socket.socket:
@@ -58,7 +74,12 @@ def _listening(address: str) -> socket.socket:
     return listener
 
 
-def _fork(listener: socket.socket, make: Callable[[], Callable], is_wanted: Callable[[], bool]) -> int:
+def _fork(
+    listener: socket.socket,
+    make: Callable[[], Callable],
+    is_wanted: Callable[[], bool],
+    at_end: Callable[[], Any],
+) -> int:
     """Fork a process that serves on a listening socket; its id, to the parent."""
     parent = os.getpid()
     pid = os.fork()
@@ -68,6 +89,7 @@ def _fork(listener: socket.socket, make: Callable[[], Callable], is_wanted: Call
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends us, not the terminal
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for hosts that end
         _serve(listener, make(), lambda: os.getppid() == parent and is_wanted())
+        at_end()
     finally:
         os._exit(0)
 
@@ -121,16 +143,23 @@ class _Nursery:
         key = (reference.run, number)
         if failed is not None and self.hosts.get(key, ("", 0))[0] == failed:
             # A host that is dying may look alive for a moment yet, or may hang.
-            _kill(self.hosts.pop(key)[1])
-        self.hosts = {each: host for each, host in self.hosts.items() if _is_alive(host[1])}
+            _kill(self.hosts[key][1])
+            self._forget(key)
+        for each in [each for each, host in self.hosts.items() if not _is_alive(host[1])]:
+            self._forget(each)
         if key not in self.hosts:
             self.count += 1
             address = os.path.join(self.directory, str(self.count))
             host = _Host(reference)
             with _listening(address) as listener:
-                pid = _fork(listener, lambda: host.answer, host.is_wanted)
+                pid = _fork(listener, lambda: host.answer, host.is_wanted, lambda: None)
             self.hosts[key] = (address, pid)
         return self.hosts[key][0]
+
+    def _forget(self, key: tuple[str, int]) -> None:
+        address, _ = self.hosts.pop(key)
+        with contextlib.suppress(OSError):
+            os.unlink(address)
 
 
 def _is_alive(pid: int) -> bool:
@@ -152,16 +181,30 @@ class _Host:
     def __init__(self, reference: JobReference) -> None:
         self.reference = reference
         self.file = _identity(reference.path)
+        self.checkpoint = Checkpoint.of_job(Path(reference.path))
         self.keeper = ShardKeeper()
+        self.batch: int | None = None  # the last one that was stepped here
+        self._next_look = 0.0
 
     def is_wanted(self) -> bool:
-        return _identity(self.reference.path) == self.file
+        return _identity(self.reference.path) == self.file and not self._is_passed_over()
+
+    def _is_passed_over(self) -> bool:
+        """Whether a batch is finished in which the shard was elsewhere."""
+        now = time.monotonic()
+        if self.batch is None or now < self._next_look:
+            return False
+        self._next_look = now + _LOOK
+        return self.checkpoint.last_committed() > self.batch
 
     def answer(self, request: tuple) -> Any:
         what, *arguments = request
         if what == "at":
             return self.keeper.at(self.reference.run, *arguments)
-        return self.keeper.step(self.reference, *arguments)
+        stepped = self.keeper.step(self.reference, *arguments)
+        self.batch = arguments[1]
+        self._next_look = time.monotonic() + _LOOK
+        return stepped
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -180,6 +223,7 @@ _connections: dict[tuple[str, int], tuple[str, Connection]] = {}
 def step(
     reference: JobReference,
     number: int,
+    batch: int,
     stamp: str | None,
     stored: Callable[[], Chunks],
     payloads: list[bytes],
@@ -188,38 +232,52 @@ def step(
 ) -> Stepped:
     """Bring a shard from the state `stamp` one batch further, in its host.
 
-    Without a nursery (a Spark whose daemon is not ours) the shard lives in this process.
+    Without a nursery (a Spark whose daemon is not ours, or somebody has ended it) the shard lives in
+    this process.
     """
-    if NURSERY not in os.environ:
-        at = KEEPER.at(reference.run, number)
-        chunks = None if stamp is None or at == stamp else list(stored())
-        return KEEPER.step(reference, number, stamp, chunks, payloads, watermark, ended)
+
+    def chunks(at: str | None) -> list[tuple[str, bytes]] | None:
+        return None if stamp is None or at == stamp else list(stored())
+
     failed: str | None = None
-    for last in (False, True):
+    for _ in range(_ATTEMPTS):
         address = _address(reference, number, failed)
+        if address is None:
+            here = chunks(KEEPER.at(reference.run, number))
+            return KEEPER.step(reference, number, batch, stamp, here, payloads, watermark, ended)
         try:
             connection = _connection(reference, number, address)
-            at = _ask(connection, ("at", number))
-            chunks = None if stamp is None or at == stamp else list(stored())
-            request = ("step", number, stamp, chunks, payloads, watermark, ended)
-            return _ask(connection, request)
+            there = chunks(_ask(connection, ("at", number)))
+            return _ask(connection, ("step", number, batch, stamp, there, payloads, watermark, ended))
         except (EOFError, OSError):
             # The host is gone; a new one restores the shard, unless it dies as well.
             failed = address
             _connections.pop((reference.run, number), None)
-            if last:
-                raise
-    raise AssertionError("unreachable")
+    raise InternalError(
+        f"the process that keeps shard {number} has ended {_ATTEMPTS} times in the middle of batch {batch}",
+        hint="most likely the system has ended it for want of memory (its log says so): give the run more"
+        " memory, or more shards on more machines",
+    )
 
 
-def _address(reference: JobReference, number: int, failed: str | None) -> str:
-    """Where the shard's host listens; the nursery starts one if there is none but `failed`."""
+def _address(reference: JobReference, number: int, failed: str | None) -> str | None:
+    """Where the shard's host listens; the nursery starts one if there is none but `failed`.
+
+    None if there is no nursery.
+    """
     known = _connections.get((reference.run, number))
     if known is not None:
         return known[0]
-    nursery = _connect(os.environ[NURSERY])
+    if NURSERY not in os.environ:
+        return None
+    try:
+        nursery = _connect(os.environ[NURSERY])
+    except OSError:
+        return None
     try:
         return _ask(nursery, (reference, number, failed))
+    except (EOFError, OSError):
+        return None
     finally:
         nursery.close()
 

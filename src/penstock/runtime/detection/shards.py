@@ -23,6 +23,7 @@ class KeptShard:
 
     shard: Shard
     stamp: str
+    batch: int
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class ShardKeeper:
         self,
         job: JobReference,
         number: int,
+        batch: int,
         stamp: str | None,
         chunks: Iterable[tuple[str, bytes]] | None,
         payloads: list[bytes],
@@ -68,19 +70,22 @@ class ShardKeeper:
         """
         if job.run != self.run:
             self.run, self.kept = job.run, {}
+        # Every shard takes part in every batch: one that missed the last was elsewhere then.
+        self.kept = {each: kept for each, kept in self.kept.items() if kept.batch >= batch - 1}
         # Out of the cache while it moves: a step that fails half-way leaves no shard behind.
         live = self.kept.pop(number, None)
-        restored = live is None or live.stamp != stamp
-        if restored:
+        restored = False
+        if live is not None and live.stamp == stamp:
+            shard = live.shard
+        else:
             shard = job.load().program.open(number)
             if stamp is not None:
                 shard.restore(chunks)
-        else:
-            shard = live.shard
+                restored = True
         results = shard.step(payloads, watermark, ended)
         puts, deletes = shard.changes()
         new_stamp = uuid.uuid4().hex
-        self.kept[number] = KeptShard(shard, new_stamp)
+        self.kept[number] = KeptShard(shard, new_stamp, batch)
         return Stepped(
             results, puts, deletes, new_stamp, restored, take_refused(), shard.row_counts().to_json()
         )

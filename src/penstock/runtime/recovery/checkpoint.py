@@ -50,9 +50,22 @@ class Checkpoint:
     def lock(self) -> Path:
         return self.root / "lock"
 
+    @classmethod
+    def of_job(cls, job: Path) -> Checkpoint:
+        """The checkpoint that a job's file is in."""
+        return cls(job.parents[1])
+
     def committed(self, batch: int) -> bool:
         """Whether Spark has finished a batch for good."""
         return (self.spark / "commits" / str(batch)).exists()
+
+    def last_committed(self) -> int:
+        """The last batch that Spark has finished for good, or -1."""
+        try:
+            names = os.listdir(self.spark / "commits")
+        except FileNotFoundError:
+            return -1
+        return max((int(name) for name in names if name.isdigit()), default=-1)
 
 
 def _stored(directory: str | os.PathLike[str], name: str) -> int | None:
