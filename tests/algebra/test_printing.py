@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.algebra import nodes as a
+from penstock import algebra as a
 from penstock.algebra.printing import to_sexpr
 from penstock.terms import XSD, BlankNode, Literal, NamedNode
 
@@ -36,14 +36,20 @@ PREFIXES = [("ex", "http://example.org/"), ("xsd", XSD.base)]
             "(Filter (! (EXISTS (bgp))) (bgp))",
         ),
         (a.Join(a.BGP(()), a.BGP(())), "(Join (bgp) (bgp))"),
-        (a.SeqJoin(a.BGP(()), a.BGP(())), "(SeqJoin (bgp) (bgp))"),
-        (a.EqJoin(a.BGP(()), a.BGP(())), "(EqJoin (bgp) (bgp))"),
+        (a.Join(a.BGP(()), a.BGP(()), a.SEQ), "(SeqJoin (bgp) (bgp))"),
+        (a.Join(a.BGP(()), a.BGP(()), a.EQUALS), "(EqJoin (bgp) (bgp))"),
         (a.Union_(a.BGP(()), a.BGP(())), "(Union (bgp) (bgp))"),
         (a.Minus(a.BGP(()), a.BGP(())), "(Minus (bgp) (bgp))"),
-        (a.LeftJoin(a.BGP(()), a.BGP(())), "(LeftJoin (bgp) (bgp))"),
-        (a.LeftJoin(a.BGP(()), a.BGP(()), S), "(LeftJoin (bgp) (bgp) ?s)"),
-        (a.SeqRightJoin(a.BGP(()), a.BGP(()), S), "(SeqRightJoin (bgp) (bgp) ?s)"),
-        (a.EqLeftJoin(a.BGP(()), a.BGP(()), S), "(EqLeftJoin (bgp) (bgp) ?s)"),
+        (a.OuterJoin(a.BGP(()), a.BGP(())), "(LeftJoin (bgp) (bgp))"),
+        (
+            a.Join(a.BGP(()), a.BGP(()), a.INTERSECTS, a.IntervalRule.INTERSECTION),
+            "(IntersectsJoin intersection (bgp) (bgp))",
+        ),
+        (a.OuterJoin(a.BGP(()), a.BGP(()), a.ANY), "(AnyLeftJoin (bgp) (bgp))"),
+        (a.Join(a.BGP(()), a.BGP(()), a.ENDED), "(EndedJoin (bgp) (bgp))"),
+        (a.OuterJoin(a.BGP(()), a.BGP(()), condition=S), "(LeftJoin (bgp) (bgp) ?s)"),
+        (a.OuterJoin(a.BGP(()), a.BGP(()), a.SEQ, a.Side.LEFT, S), "(SeqRightJoin (bgp) (bgp) ?s)"),
+        (a.OuterJoin(a.BGP(()), a.BGP(()), a.EQUALS, condition=S), "(EqLeftJoin (bgp) (bgp) ?s)"),
         (a.Extend(a.BGP(()), S, ONE), "(Extend ?s 1 (bgp))"),
         (a.Graph(S, a.BGP(())), "(Graph ?s (bgp))"),
         (a.Values((S, X), ((ONE, None),)), "(Values (?s ?o) (row 1 UNDEF))"),
@@ -103,7 +109,7 @@ def test_prefixes_shorten_iris_datatypes_and_functions():
 
 
 def test_long_forms_are_indented():
-    pattern = a.Project(a.SeqJoin(BGP, a.SeqJoin(BGP, BGP)), (S, X))
+    pattern = a.Project(a.Join(BGP, a.Join(BGP, BGP, a.SEQ), a.SEQ), (S, X))
     assert (
         to_sexpr(pattern)
         == f"""\

@@ -65,7 +65,7 @@ def test_combinations_take_a_binding_from_the_side_that_has_one():
     right = Frame(("b", "c"), np.array([[31, 0, 33], [41, 42, 43]]), times + 10, times + 20)
     pairs = Pairs(left, np.array([0, 1, 2]), right, np.array([2, 1, 0]), ("a", "b", "c", "d"))
     assert pairs.ids.tolist() == [[11, 12, 13], [33, 22, 31], [43, 42, 41], [0, 0, 0]]
-    in_order = Pairs(left, pairs.left_rows, right, pairs.right_rows, pairs.vars, in_order=True).take(
+    in_order = Pairs(left, pairs.left_rows, right, pairs.right_rows, pairs.vars, ("left", "right")).take(
         times > 1
     )
     assert in_order.start.tolist() == pairs.start.tolist()[1:] == [2, 3]

@@ -22,7 +22,7 @@ def prefilters(*conditions: str):
     """The prefilters of the one join that queries with these conditions share."""
     queries = [parse_query(QUERY.format(condition)) for condition in conditions]
     net = pipeline.program(queries, [StreamName()], shards=1, now=0).network
-    [place] = [i for i, step in enumerate(net.steps) if isinstance(step, steps.Meet)]
+    [place] = [i for i, step in enumerate(net.steps) if isinstance(step, steps.Join)]
     readers = [net.steps[edge.target] for edge in net.outgoing()[place]]
     return prefilters_for(net.steps[place], readers)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from penstock.algebra.relations import ENDED, EQUALS, INTERSECTS, SEQ, Limit, Meeting, Relation, Side
 from penstock.columns.frame import Frame
-from penstock.engine import kernels
-from penstock.engine.store import Pairing, Store, Until, forever, until_out_of_reach, until_started
+from penstock.engine.store import Pairing, Store, Until, forever, until
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.timeline import FOREVER
 
@@ -19,14 +19,22 @@ def frame(*rows: tuple[int, int, int]) -> Frame:
     return Frame(("k",), keys[None, :], start, end)
 
 
-def pairs(left: Frame, right: Frame, mode: int = kernels.SEQ) -> set[tuple[int, int]]:
-    """The row numbers that a batch join of two frames finds."""
-    a, b = Store("a", ("k",), until_out_of_reach(WITHIN)), Store("b", ("k",), until_started)
-    pairing = Pairing(a.part((0, False)), b.part((0, False)), [0], [0], mode, WITHIN, False)
-    pairing.prepare()
-    a.append(left)
-    b.append(right)
-    return {pair for i, j in pairing.join() for pair in zip(i.tolist(), j.tolist(), strict=True)}
+def pairs(
+    left: Frame, right: Frame, relation: Relation = SEQ, within: int | None = WITHIN, portions: int = 1
+) -> set[tuple[int, int]]:
+    """The row numbers that a batch join of two frames finds, if they come in so many portions."""
+    meeting = Meeting(relation, within=within)
+    a = Store("a", ("k",), until(meeting.latest_end(Side.LEFT)))
+    b = Store("b", ("k",), until(meeting.latest_end(Side.RIGHT)))
+    pairing = Pairing(a.part((0, False)), b.part((0, False)), [0], [0], meeting, False)
+    found = []
+    for portion in range(portions):
+        pairing.prepare()
+        a.append(left.take(np.arange(len(left)) * portions // len(left) == portion))
+        b.append(right.take(np.arange(len(right)) * portions // len(right) == portion))
+        found += [pair for i, j in pairing.join() for pair in zip(i.tolist(), j.tolist(), strict=True)]
+    assert len(set(found)) == len(found), "a pair was found twice"
+    return set(found)
 
 
 def test_a_sequence_needs_an_end_strictly_before_a_start():
@@ -39,23 +47,37 @@ def test_a_combination_longer_than_the_bound_is_left_out():
     assert pairs(frame((1, 1, 1)), frame((1, 11, 11))) == {(0, 0)}
 
 
-def test_all_pairs_are_found_whatever_the_order_of_arrival():
+LITERALLY = {
+    SEQ: lambda ls, le, rs, re: le < rs,
+    EQUALS: lambda ls, le, rs, re: ls == rs and le == re,
+    ENDED: lambda ls, le, rs, re: re <= le,
+    ENDED.converse: lambda ls, le, rs, re: le <= re,
+    SEQ.converse: lambda ls, le, rs, re: re < ls,
+    INTERSECTS: lambda ls, le, rs, re: ls <= re and rs <= le,
+}
+
+
+@pytest.mark.parametrize("portions", [1, 3])
+@pytest.mark.parametrize("within", [None, WITHIN])
+@pytest.mark.parametrize("relation", LITERALLY, ids=str)
+def test_all_pairs_are_found_whatever_the_order_of_arrival(relation, within, portions):
     random = np.random.default_rng(1)
-    starts, ends = random.integers(0, 60, (2, 80))
-    rows = [(int(k), int(min(s, e)), int(max(s, e))) for k, s, e in
-            zip(random.integers(1, 4, 80), starts, ends, strict=True)]  # fmt: skip
-    left, right = rows[:40], rows[40:]
+    starts, lengths = random.integers(0, 20, (2, 160))
+    ends = starts + lengths // 4
+    rows = list(zip(random.integers(1, 4, 160).tolist(), starts.tolist(), ends.tolist(), strict=True))
+    left, right = rows[:80], rows[80:]
     expected = {
         (i, j)
         for i, (k, s, e) in enumerate(left)
         for j, (key, start, end) in enumerate(right)
-        if k == key and e < start and end - s <= WITHIN
+        if k == key and LITERALLY[relation](s, e, start, end)
+        if within is None or max(e, end) - min(s, start) <= within
     }
-    assert expected and pairs(frame(*left), frame(*right)) == expected
+    assert expected and pairs(frame(*left), frame(*right), relation, within, portions) == expected
 
 
 def test_a_chunk_is_written_once_and_deleted_when_its_last_row_has_expired():
-    store = Store("s", ("k",), until_out_of_reach(WITHIN))
+    store = Store("s", ("k",), until(Limit(WITHIN)))
     store.append(frame((1, 0, 0), (2, 5, 5)))
     [(key, kept)], gone = store.changes(watermark=3)
     assert (len(kept), gone) == (2, [])
@@ -64,7 +86,7 @@ def test_a_chunk_is_written_once_and_deleted_when_its_last_row_has_expired():
 
 
 def test_rows_that_have_expired_meanwhile_are_not_restored():
-    store = Store("s", ("k",), until_out_of_reach(WITHIN))
+    store = Store("s", ("k",), until(Limit(WITHIN)))
     store.restore("000000007.0", frame((1, 0, 0), (2, 5, 5)), watermark=12)
     assert store.rows().ids.tolist() == [[2]]
     store.append(frame((3, 20, 20)))
@@ -118,7 +140,7 @@ def test_the_chunks_of_a_thousand_steps_are_few_and_have_every_row_in_order(rest
 
 
 def test_rows_that_nobody_needs_are_left_out_where_chunks_are_put_together():
-    stored = Stored(until_out_of_reach(100))
+    stored = Stored(until(Limit(100)))
     for t in range(1000):
         stored.step(frame((t, t, t)), watermark=t)
         kept = sum(len(frame) for frame in stored.chunks.values())

@@ -19,8 +19,6 @@ from penstock.algebra import (
     BGP,
     Alternative,
     Construct,
-    EqJoin,
-    EqLeftJoin,
     Exists,
     Extend,
     Filter,
@@ -28,15 +26,14 @@ from penstock.algebra import (
     Group,
     Inverse,
     Join,
-    LeftJoin,
     Minus,
     NegatedSet,
     OrderBy,
+    OuterJoin,
     PathPattern,
     Pattern,
-    SeqJoin,
-    SeqRightJoin,
     Sequence,
+    Side,
     Slice,
     TriplePattern,
     Union_,
@@ -53,6 +50,9 @@ ROUNDS_AT_MOST = 50
 
 Derived = frozenset[tuple[NamedNode | None, Occurrence]]
 """What rules made, each with the graph that it is written into."""
+
+LEFT_ENDS_EARLIER = ("SEQ",)
+"""The relations in which the left solution always ends strictly before the right one."""
 
 
 class NoClosure(Exception):
@@ -273,21 +273,22 @@ def _uses(
         yield from ((triple, use, None) for triple in node.triples)
     elif isinstance(node, PathPattern):
         yield from ((triple, use, None) for triple in _path_triples(node.path, *_are_terms(node)))
-    elif isinstance(node, (Join, EqJoin, Union_)):
-        yield from _uses(node.left, use, dataset)
-        yield from _uses(node.right, use, dataset)
-    elif isinstance(node, SeqJoin):
+    elif isinstance(node, Join) and node.relation.name in LEFT_ENDS_EARLIER:
         moves = dataset is not None and certainly_timed(node.right, default_graph(dataset), dataset)
         yield from _uses(node.left, Use.EARLIER if moves else use, dataset)
         yield from _uses(node.right, use, dataset)
-    elif isinstance(node, (LeftJoin, EqLeftJoin, Minus)):
+    elif isinstance(node, (Join, Union_)):
+        yield from _uses(node.left, use, dataset)
+        yield from _uses(node.right, use, dataset)
+    elif isinstance(node, OuterJoin):
+        required, optional = _required_and_optional(node)
+        moves = node.optional is Side.LEFT and node.relation.name in LEFT_ENDS_EARLIER
+        yield from _uses(required, use, dataset)
+        yield from _uses(optional, Use.EARLIER if moves and dataset is not None else absent, dataset)
+        yield from _expression_uses(node.condition, absent, dataset)
+    elif isinstance(node, Minus):
         yield from _uses(node.left, use, dataset)
         yield from _uses(node.right, absent, dataset)
-        yield from _expression_uses(getattr(node, "condition", None), absent, dataset)
-    elif isinstance(node, SeqRightJoin):
-        yield from _uses(node.right, use, dataset)
-        yield from _uses(node.left, absent if dataset is None else Use.EARLIER, dataset)
-        yield from _expression_uses(node.condition, absent, dataset)
     elif isinstance(node, Filter):
         yield from _uses(node.pattern, use, dataset)
         yield from _expression_uses(node.condition, absent, dataset)
@@ -309,6 +310,12 @@ def _uses(
             yield from _expression_uses(expression, absent, dataset)
     else:  # Project, Distinct, Reduced
         yield from _uses(node.pattern, use, dataset)
+
+
+def _required_and_optional(node: OuterJoin | Minus) -> tuple[Pattern, Pattern]:
+    if isinstance(node, OuterJoin) and node.optional is Side.LEFT:
+        return node.right, node.left
+    return node.left, node.right
 
 
 def _expression_uses(expression, use: Use, dataset: TimedDataset | None):
@@ -364,16 +371,14 @@ def certainly_timed(node: Pattern, active: ActiveGraph, dataset: TimedDataset) -
         else:
             graphs = [dataset.named.get(node.name, ())]
         return all(certainly_timed(node.pattern, graph, dataset) for graph in graphs)
-    if isinstance(node, (Join, SeqJoin, EqJoin)):
+    if isinstance(node, Join):
         return any(certainly_timed(side, active, dataset) for side in (node.left, node.right))
     if isinstance(node, Union_):
         return all(certainly_timed(side, active, dataset) for side in (node.left, node.right))
-    if isinstance(node, (LeftJoin, EqLeftJoin, Minus)):
-        other = reads_a_stream(node.right, active, dataset)
-        return other or certainly_timed(node.left, active, dataset)
-    if isinstance(node, SeqRightJoin):
-        other = reads_a_stream(node.left, active, dataset)
-        return other or certainly_timed(node.right, active, dataset)
+    if isinstance(node, (OuterJoin, Minus)):
+        required, optional = _required_and_optional(node)
+        other = reads_a_stream(optional, active, dataset)
+        return other or certainly_timed(required, active, dataset)
     if isinstance(node, (Group, OrderBy, Slice)):
         return reads_a_stream(node, active, dataset)
     return certainly_timed(node.pattern, active, dataset)

@@ -28,23 +28,20 @@ from oracle.reading import exists_in, reads_a_stream
 from penstock.algebra import (
     BGP,
     Distinct,
-    EqJoin,
-    EqLeftJoin,
     Exists,
     Extend,
     Filter,
     Graph,
     Group,
     Join,
-    LeftJoin,
     Minus,
     OrderBy,
+    OuterJoin,
     PathPattern,
     Pattern,
     Project,
     Reduced,
-    SeqJoin,
-    SeqRightJoin,
+    Side,
     Slice,
     TriplePattern,
     Union_,
@@ -190,24 +187,28 @@ def ended_by(a: Solution, b: Solution) -> bool:
     return a.timeless or (not b.timeless and a.end <= b.end)
 
 
-def _both_sides(node: Join | SeqJoin | EqJoin, scope: Scope, related: Callable) -> list[Solution]:
-    left, right = evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope)
-    return _pairs(left, right, related, scope)
+def intersecting(a: Solution, b: Solution) -> bool:
+    """Some instant is in both intervals; a timeless solution holds at every instant."""
+    return a.timeless or b.timeless or (a.start <= b.end and b.start <= a.end)
+
+
+RELATIONS: dict[str, Callable[[Solution, Solution], bool]] = {
+    "ANY": _always,
+    "SEQ": before,
+    "EQUALS": simultaneous,
+    "ENDED": lambda a, b: ended_by(b, a),
+    "INTERSECTS": intersecting,
+}
+"""When a left solution and a right one are in a relation, each by its own definition."""
 
 
 def join(node: Join, scope: Scope) -> list[Solution]:
-    """Join(Ω, Ω′) contains ω ⋈ ω′ for all compatible ω ∈ Ω and ω′ ∈ Ω′."""
-    return _both_sides(node, scope, _always)
+    """Join(Ω, Ω′) contains ω ⋈ ω′ for all compatible ω ∈ Ω and ω′ ∈ Ω′ that are in its relation.
 
-
-def seq_join(node: SeqJoin, scope: Scope) -> list[Solution]:
-    """SeqJoin(Ω, Ω′): as Join, additionally satisfying end(ω) < start(ω′)."""
-    return _both_sides(node, scope, before)
-
-
-def eq_join(node: EqJoin, scope: Scope) -> list[Solution]:
-    """EqJoin(Ω, Ω′): as Join, additionally with equal starts and equal ends."""
-    return _both_sides(node, scope, simultaneous)
+    SeqJoin: end(ω) < start(ω′). EqJoin: equal starts and equal ends.
+    """
+    left, right = evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope)
+    return _pairs(left, right, RELATIONS[node.relation.name], scope)
 
 
 def _optional_join(
@@ -235,34 +236,24 @@ def _optional_join(
     return result
 
 
-def left_join(node: LeftJoin, scope: Scope) -> list[Solution]:
-    """LeftJoin(Ω, Ω′, F): ω′ must have ended not later than ω."""
-    required = at_instants(evaluate_pattern(node.left, scope), scope, node.right, node.condition)
+def outer_join(node: OuterJoin, scope: Scope) -> list[Solution]:
+    """LeftJoin(Ω, Ω′, F): the optional ω′ must have ended not later than ω. EqLeftJoin(Ω, Ω′, F): it
+    has the same interval. SeqRightJoin(Ω′, Ω, F): it is the left side and lies before ω.
+    """
+    related = RELATIONS[node.relation.name]
+    if node.optional is Side.LEFT:
+        required, optional = node.right, node.left
+        of_required = lambda one, other: related(other, one)  # noqa: E731
+    else:
+        required, optional = node.left, node.right
+        of_required = related
     return _optional_join(
-        required,
-        evaluate_pattern(node.right, scope),
-        lambda one, other: ended_by(other, one),
+        at_instants(evaluate_pattern(required, scope), scope, optional, node.condition),
+        evaluate_pattern(optional, scope),
+        of_required,
         node.condition,
         scope,
     )
-
-
-def seq_right_join(node: SeqRightJoin, scope: Scope) -> list[Solution]:
-    """SeqRightJoin(Ω′, Ω, F): the optional ω′ is the left side and lies before ω."""
-    required = at_instants(evaluate_pattern(node.right, scope), scope, node.left, node.condition)
-    return _optional_join(
-        required,
-        evaluate_pattern(node.left, scope),
-        lambda one, other: before(other, one),
-        node.condition,
-        scope,
-    )
-
-
-def eq_left_join(node: EqLeftJoin, scope: Scope) -> list[Solution]:
-    """EqLeftJoin(Ω, Ω′, F): the optional ω′ has the same interval as ω."""
-    required = at_instants(evaluate_pattern(node.left, scope), scope, node.right, node.condition)
-    return _optional_join(required, evaluate_pattern(node.right, scope), simultaneous, node.condition, scope)
 
 
 def union(node: Union_, scope: Scope) -> list[Solution]:
@@ -447,11 +438,7 @@ _OPERATORS: dict[type, Callable] = {
     Values: values,
     Graph: graph,
     Join: join,
-    LeftJoin: left_join,
-    SeqJoin: seq_join,
-    EqJoin: eq_join,
-    SeqRightJoin: seq_right_join,
-    EqLeftJoin: eq_left_join,
+    OuterJoin: outer_join,
     Union_: union,
     Minus: minus,
     Filter: filter_,

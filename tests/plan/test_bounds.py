@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.algebra import EqLeftJoin, Filter, SeqJoin
+from penstock.algebra import EQUALS, SEQ, Filter, Join, OuterJoin
 from penstock.plan.analysis.bounds import duration_bound, inherit, push_bounds
 from penstock.timeline import DAY, MINUTE, SECOND
 from plan.texts import SLIDING_SUM, pattern, query
@@ -112,7 +112,7 @@ def test_the_tightest_filter_wins_on_the_way_down():
     assert places[()] is None
     hour = 60 * MINUTE - 1
     found = {place: value for place, value in places.items() if value is not None}
-    assert isinstance(node.pattern, SeqJoin)
+    assert isinstance(node.pattern, Join) and node.pattern.relation == SEQ
     assert found[(0,)] == found[(0, 0)] == found[(0, 1)] == hour
     assert found[(0, 1, 0)] == 5 * MINUTE
 
@@ -128,7 +128,7 @@ def test_both_sides_of_the_papers_sliding_sum_are_bounded():
     node = query(SLIDING_SUM).pattern
     places = push_bounds(node)
     here, place = node, ()
-    while not isinstance(here, EqLeftJoin):
+    while not (isinstance(here, OuterJoin) and here.relation == EQUALS):
         here, place = here.pattern, (*place, 0)
     below = [value for at, value in places.items() if at[: len(place)] == place]
     assert len(below) == 9 and set(below) == {10 * DAY - 1}

@@ -14,7 +14,7 @@ from penstock.plan.analysis.rules import components
 from penstock.plan.catalog import StreamName
 from penstock.plan.compilation import joining
 from penstock.plan.sources import Stream
-from penstock.plan.steps import Meet, Rename, Scan, Step
+from penstock.plan.steps import Join, Rename, Scan, Step
 from penstock.terms import NamedNode
 
 PROLOGUE = "PREFIX : <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
@@ -136,8 +136,8 @@ def scan(number: int, *names: str) -> Step:
     return Rename(Scan("s", NamedNode(f"http://e/{number}"), "o", frozenset((Stream(0),))), names)
 
 
-def meets(step: Step) -> list[Meet]:
-    return [each for each in step.walk() if isinstance(each, Meet)]
+def meets(step: Step) -> list[Join]:
+    return [each for each in step.walk() if isinstance(each, Join)]
 
 
 def test_a_short_group_is_joined_one_by_one_with_what_is_connected(monkeypatch):

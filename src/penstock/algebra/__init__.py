@@ -1,3 +1,4 @@
 """The timed algebra that every language compiles to."""
 
 from penstock.algebra.nodes import *  # noqa: F401,F403
+from penstock.algebra.relations import *  # noqa: F401,F403

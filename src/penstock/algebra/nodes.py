@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import ClassVar, Union, dataclass_transform
 
+from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Relation, Side
 from penstock.errors import Span
 from penstock.terms import NamedNode, Term
 
@@ -199,51 +200,47 @@ class PathPattern(Node):
 
 @_node
 class Join(Node):
+    """Compatible solutions whose intervals are in a relation; `interval` says which one they get.
+
+    Join, `left SEQ right` (SeqJoin), `left EQUALS right` (EqJoin).
+    """
+
     left: "Pattern"
     right: "Pattern"
+    relation: Relation = ANY
+    interval: IntervalRule = HULL
+
+    @property
+    def name(self) -> str:
+        return self.relation.join_name()
+
+    @property
+    def word(self) -> str:
+        return "Join" if self.relation == ANY else self.relation.name
 
 
 @_node
-class LeftJoin(Node):
-    """OPTIONAL: the right side counts if it ended not later than the left solution."""
+class OuterJoin(Node):
+    """The same, but solutions of the required side without a partner stay as they are.
+
+    OPTIONAL (LeftJoin: the right side counts if it ended not later), `left OPTIONALSEQ right`
+    (SeqRightJoin: the *left* side is optional and lies before), `left EQUALSOPTIONAL right`
+    (EqLeftJoin: the right side is optional and simultaneous). The relation reads (left, right).
+    """
 
     left: "Pattern"
     right: "Pattern"
+    relation: Relation = ENDED
+    optional: Side = Side.RIGHT
     condition: Expression | None = None
 
+    @property
+    def name(self) -> str:
+        return self.relation.outer_name(self.optional)
 
-@_node
-class SeqJoin(Node):
-    """`left SEQ right`: left ends strictly before right starts."""
-
-    left: "Pattern"
-    right: "Pattern"
-
-
-@_node
-class EqJoin(Node):
-    """`left EQUALS right`: both have the same interval."""
-
-    left: "Pattern"
-    right: "Pattern"
-
-
-@_node
-class SeqRightJoin(Node):
-    """`left OPTIONALSEQ right`: the *left* side is optional and lies before."""
-
-    left: "Pattern"
-    right: "Pattern"
-    condition: Expression | None = None
-
-
-@_node
-class EqLeftJoin(Node):
-    """`left EQUALSOPTIONAL right`: the right side is optional and simultaneous."""
-
-    left: "Pattern"
-    right: "Pattern"
-    condition: Expression | None = None
+    @property
+    def word(self) -> str:
+        return self.relation.outer_word(self.optional)
 
 
 @_node
@@ -336,11 +333,7 @@ Pattern = Union[
     BGP,
     PathPattern,
     Join,
-    LeftJoin,
-    SeqJoin,
-    EqJoin,
-    SeqRightJoin,
-    EqLeftJoin,
+    OuterJoin,
     Union_,
     Minus,
     Filter,

@@ -6,22 +6,12 @@ import re
 from collections.abc import Iterable
 
 from penstock.algebra import nodes as a
+from penstock.algebra.relations import HULL
 from penstock.terms import XSD, BlankNode, Literal, NamedNode
 
 _WIDTH = 88
 _NUMBERS = (XSD.integer, XSD.decimal, XSD.double)
-_BINARY = {
-    a.Join: "Join",
-    a.SeqJoin: "SeqJoin",
-    a.EqJoin: "EqJoin",
-    a.Union_: "Union",
-    a.Minus: "Minus",
-}
-_OPTIONAL = {
-    a.LeftJoin: "LeftJoin",
-    a.SeqRightJoin: "SeqRightJoin",
-    a.EqLeftJoin: "EqLeftJoin",
-}
+_BINARY = {a.Union_: "Union", a.Minus: "Minus"}
 _PATHS = {
     a.Inverse: "inv",
     a.Sequence: "seq",
@@ -99,9 +89,6 @@ def _form(node) -> Form:
     kind = type(node)
     if kind in _BINARY:
         return (_BINARY[kind], _form(node.left), _form(node.right))
-    if kind in _OPTIONAL:
-        condition = () if node.condition is None else (_form(node.condition),)
-        return (_OPTIONAL[kind], _form(node.left), _form(node.right), *condition)
     if kind in _PATHS:
         parts = (node.left, node.right) if kind in (a.Sequence, a.Alternative) else (node.path,)
         return (_PATHS[kind], *_forms(parts))
@@ -122,6 +109,12 @@ def _form(node) -> Form:
             return ("bgp", *_forms(node.triples))
         case a.PathPattern():
             return ("path", _form(node.subject), _form(node.path), _form(node.object))
+        case a.Join():
+            interval = () if node.interval is HULL else (node.interval.value,)
+            return (node.name, *interval, _form(node.left), _form(node.right))
+        case a.OuterJoin():
+            condition = () if node.condition is None else (_form(node.condition),)
+            return (node.name, _form(node.left), _form(node.right), *condition)
         case a.Filter():
             return ("Filter", _form(node.condition), _form(node.pattern))
         case a.Extend():

@@ -100,17 +100,17 @@ class Pairs(Frame):
     """Combinations ⟨μ, t, t′⟩ ⋈ ⟨μ′, s, s′⟩ that are put together only where somebody looks.
 
     Row k combines row `left_rows[k]` of `left` with row `right_rows[k]` of `right`: the union
-    of their bindings, the hull of their intervals. A filter that rejects most combinations
-    then never touches the columns it does not name. `in_order`: every left row ends before its
-    right row starts.
+    of their bindings. A filter that rejects most combinations then never touches the columns it
+    does not name. `interval` says where its start and its end are from: from the `left` or the
+    `right` row, or the `least` or `greatest` of both, or there is `none`. As it is, the hull.
     """
 
     def __init__(
         self, left: Frame, left_rows: np.ndarray, right: Frame, right_rows: np.ndarray,
-        vars: Sequence[str], *, in_order: bool = False,
+        vars: Sequence[str], interval: tuple[str, str] = ("least", "greatest"),
     ) -> None:  # fmt: skip
         self.vars = tuple(vars)
-        self.in_order = in_order
+        self.interval = interval
         self.left, self.left_rows = left, left_rows
         self.right, self.right_rows = right, right_rows
         self._ids: np.ndarray | None = None
@@ -120,13 +120,21 @@ class Pairs(Frame):
 
     @cached_property
     def start(self) -> np.ndarray:  # type: ignore[override]
-        start = np.take(self.left.start, self.left_rows)
-        return start if self.in_order else np.minimum(start, np.take(self.right.start, self.right_rows))
+        return self._times(self.interval[0], self.left.start, self.right.start, TIMELESS_START)
 
     @cached_property
     def end(self) -> np.ndarray:  # type: ignore[override]
-        end = np.take(self.right.end, self.right_rows)
-        return end if self.in_order else np.maximum(np.take(self.left.end, self.left_rows), end)
+        return self._times(self.interval[1], self.left.end, self.right.end, TIMELESS_END)
+
+    def _times(self, source: str, left: np.ndarray, right: np.ndarray, none: int) -> np.ndarray:
+        if source == "none":
+            return np.full(len(self), none, np.int64)
+        if source == "left":
+            return np.take(left, self.left_rows)
+        if source == "right":
+            return np.take(right, self.right_rows)
+        both = np.take(left, self.left_rows), np.take(right, self.right_rows)
+        return np.minimum(*both) if source == "least" else np.maximum(*both)
 
     @property
     def ids(self) -> np.ndarray:  # type: ignore[override]
@@ -151,4 +159,4 @@ class Pairs(Frame):
 
     def take(self, rows: np.ndarray) -> Frame:
         left_rows, right_rows = self.left_rows[rows], self.right_rows[rows]
-        return Pairs(self.left, left_rows, self.right, right_rows, self.vars, in_order=self.in_order)
+        return Pairs(self.left, left_rows, self.right, right_rows, self.vars, self.interval)

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from penstock.algebra.relations import ENDED, IntervalRule, Meeting, Side
 from penstock.columns.frame import Frame, Pairs
 from penstock.engine.expressions import FALSE, TRUE
 from penstock.engine.operators import Clock, Gathering, Matcher, Surroundings, is_belated, tags_of
-from penstock.engine.store import Store, forever, probe_pairs, until_end, until_out_of_reach
+from penstock.engine.store import Store, forever, probe_pairs, until, until_end
 from penstock.plan import steps
 from penstock.plan.steps import Step
 
@@ -78,7 +79,7 @@ class Since(Matcher):
             if part in self.store.parts:
                 keys = self.store.vars
                 index = self._index(part, self.store.parts[part], keys, timed=not part[1])
-                for i, _ in probe_pairs(earliest, list(range(len(keys))), index, self.mode, None):
+                for i, _ in probe_pairs(earliest, list(range(len(keys))), index, self.meeting):
                     known[i] = True
             self.store.append(earliest.take(~known))
 
@@ -101,7 +102,7 @@ class AbsenceOperator(Gathering):
     def since(self, side: str, other: Step, vars: tuple[str, ...]) -> Since:
         """Remembers since when another input has partners for rows with these columns."""
         shared = tuple(var for var in vars if var in other.vars)
-        return Since(self.store(side, shared, forever, shared), vars, shared, "ended")
+        return Since(self.store(side, shared, forever, shared), vars, shared, Meeting(ENDED))
 
 
 class OuterOperator(AbsenceOperator):
@@ -109,10 +110,11 @@ class OuterOperator(AbsenceOperator):
 
     def __init__(self, step: steps.Outer, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        until = until_end if step.when == "eq" else until_out_of_reach(step.within)
         shared = tuple(var for var in step.required.vars if var in step.optional.vars)
-        store = self.store("optional", step.optional.vars, until, shared)
-        self.optional = Matcher(store, step.required.vars, shared, step.when)
+        store = self.store("optional", step.optional.vars, until(step.meeting.latest_end(Side.RIGHT)), shared)
+        self.optional = Matcher(store, step.required.vars, shared, step.meeting)
+        keeps_own = step.interval is IntervalRule.LEFT
+        self._interval = ("left", "left") if keeps_own else ("least", "greatest")
         self._seeking = step.vars + tuple(tag for _, tag in step.tags)
         self.sought = [
             self.since(f"sought{i}", sought, self._seeking) for i, sought in enumerate(step.sought)
@@ -127,10 +129,8 @@ class OuterOperator(AbsenceOperator):
         if not len(due):
             return
         matched = np.zeros(len(due), bool)
-        for rows, partners, which in self.optional.pairs(due, self.step.within):
-            both: Frame = Pairs(due, rows, partners, which, self.step.vars)
-            if self.step.describes:
-                both = Frame(both.vars, both.ids, due.start[rows], due.end[rows])
+        for rows, partners, which in self.optional.pairs(due):
+            both: Frame = Pairs(due, rows, partners, which, self.step.vars, self._interval)
             if self.step.condition is not None:
                 holds = self.evaluator.holds(self.step.condition, self._marked(both))
                 rows, both = rows[holds], both.take(holds)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from penstock.algebra.printing import to_sexpr
+from penstock.algebra.relations import ANY
 from penstock.engine.counting import RowCounts
 from penstock.engine.network import Network
 from penstock.engine.prefilters import prefilters_for
@@ -20,7 +21,6 @@ from penstock.plan.wording import expression_text, in_words
 from penstock.terms import NamedNode
 from penstock.timeline import SECOND, format_duration
 
-_JOINS = {"any": "the join", "seq": "SEQ", "eq": "EQUALS"}
 _MOST_REASONS = 4
 _SOME = 5
 
@@ -183,7 +183,7 @@ class _Search:
         match step:
             case steps.Select():
                 return f"{self._condition(step)} let none of {_count(self.given(step.input))} through"
-            case steps.Meet():
+            case steps.Join():
                 return self._of_join(step)
             case steps.Without():
                 return f"MINUS removed all {_count(self.given(step.required))}"
@@ -201,13 +201,11 @@ class _Search:
                 )
         return f"nothing is left of {_count(self.given(step.inputs[0]))} of {self._patterns(step.inputs[0])}"
 
-    def _of_join(self, step: steps.Meet) -> str:
+    def _of_join(self, step: steps.Join) -> str:
         shared = [self._variable(var) for var in step.shared if steps.is_variable(var)]
         wanted = [f"with the same {in_words(shared)}"] if shared else []
-        if step.when == "seq":
-            wanted.append("the first before the second")
-        elif step.when == "eq":
-            wanted.append("at the same time")
+        if step.relation.words:
+            wanted.append(step.relation.words)
         if step.within is not None:
             # A length below a limit is at most a microsecond less than it.
             limit = step.within + 1 if (step.within + 1) % (SECOND // 1000) == 0 else step.within
@@ -219,7 +217,8 @@ class _Search:
             wanted.append(f"and such that {in_words(self._condition(each) for each in readers)}")
         sides = (f"{_count(self.given(side))} of {self._patterns(side)}" for side in (step.left, step.right))
         pairs = f"no two {', '.join(wanted)}" if wanted else "no two"
-        return f"{_JOINS[step.when]} let nothing through: {' and '.join(sides)}, but {pairs}"
+        name = "the join" if step.relation == ANY else step.relation.name
+        return f"{name} let nothing through: {' and '.join(sides)}, but {pairs}"
 
 
 def nearest(iri: str, others: Collection[str]) -> str | None:
@@ -257,7 +256,7 @@ def _needed(step: Step) -> tuple[Step, ...]:
     match step:
         case steps.Outer() | steps.Without() | steps.Mark():
             return (step.required,)
-        case steps.Meet() | steps.Merge():
+        case steps.Join() | steps.Merge():
             return (step.left, step.right)
     return step.inputs[:1]
 

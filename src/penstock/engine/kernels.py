@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from penstock.algebra import relations
 from penstock.columns.ids import FLOAT, number, secret_of
 from penstock.columns.memory import folded_product
 from penstock.jit import njit
 
-ANY, SEQ, EQ, ENDED, BEFORE = 0, 1, 2, 3, 4
-"""When a left and a right row meet: always, left before right, equal intervals, right ended
-not later than left, right strictly before left."""
+ANY, SEQ = relations.ANY.mask, relations.SEQ.mask
+"""The relations that most joins have; a mask says of any relation when a left and a right row meet."""
 
 UNLIMITED = 2**62
 """No bound on the duration of a combination. No two instants are that far apart."""
@@ -149,16 +149,29 @@ def _same_row(ids, i, j):
 
 
 @njit(cache=True)
-def _meets(mode, within, ls, le, rs, re):
-    if mode == 1:
+def _meets(mask, within, ls, le, rs, re):
+    if mask == SEQ:
         return le < rs and re - ls <= within
-    if mode == 2:
-        return ls == rs and le == re
-    if mode == 3 and re > le:
-        return False
-    if mode == 4 and re >= ls:
+    if mask != ANY and not (
+        _allowed(mask, ls, rs)
+        and _allowed(mask >> 3, ls, re)
+        and _allowed(mask >> 6, le, rs)
+        and _allowed(mask >> 9, le, re)
+    ):
         return False
     return max(le, re) - min(ls, rs) <= within
+
+
+@njit(cache=True)
+def _allowed(mask, one, other):
+    """Whether the three bits of a mask allow this order of two instants (see `relations.PAIRS`)."""
+    return mask >> (0 if one < other else 2 if one > other else 1) & 1 == 1
+
+
+@njit(cache=True)
+def _reach(reach, start, end):
+    """The latest time that a row in reach of [start, end] can not have; see `join_batch`."""
+    return max(start + reach[0], end + reach[1]) - 1
 
 
 @njit(cache=True)
@@ -178,7 +191,7 @@ def _may_hold(prefilters, x, y):
 
 @njit(cache=True)
 def join_batch(
-    mode, within, prefilters, order, cursor, newest, left, lslots, right, rslots, out_left, out_right
+    mask, within, reach, prefilters, order, cursor, newest, left, lslots, right, rslots, out_left, out_right
 ):
     """Joins a batch into both sides at once: each new row meets what came before it.
 
@@ -187,8 +200,11 @@ def join_batch(
     itself: only left rows that come late in a later batch could look for it. `newest` is the
     latest start among the linked right rows then. If the output is full, the place is kept in
     `cursor` (position, chain row) and the call is repeated. Pairs for which no prefilter can
-    hold are left out. Returns the pair count.
+    hold are left out. `reach` says for a left and for a right row how long after its start and
+    after its end the times are, at least, of the rows that it can meet: those that the chains' `top`
+    is of. Returns the pair count.
     """
+    from_left, from_right = (reach[0, 0], reach[0, 1]), (reach[1, 0], reach[1, 1])
     lnumbers, rnumbers = left.view(np.float64), right.view(np.float64)
     count = 0
     capacity = out_left.size
@@ -201,13 +217,13 @@ def join_batch(
             hash_, start, end = left[row, HASH], left[row, START], left[row, END]
             if not resumed:
                 at = -1
-                if mode != SEQ or newest > end:
+                if mask != SEQ or newest > end:
                     at = rslots[_slot(hash_, rslots)]
-            reach = end if mode == SEQ else end - within - 1
-            while at >= 0 and right[at, TOP] > reach:
+            least = _reach(from_left, start, end)
+            while at >= 0 and right[at, TOP] > least:
                 if (
                     right[at, HASH] == hash_
-                    and _meets(mode, within, start, end, right[at, START], right[at, END])
+                    and _meets(mask, within, start, end, right[at, START], right[at, END])
                     and _same_key(left, row, right, at)
                     and _may_hold(prefilters, lnumbers[row, NUMBER], rnumbers[at, NUMBER])
                 ):
@@ -223,11 +239,11 @@ def join_batch(
             hash_, start, end = right[row, HASH], right[row, START], right[row, END]
             if not resumed:
                 at = lslots[_slot(hash_, lslots)]
-            reach = end - within - 1
-            while at >= 0 and left[at, TOP] > reach:
+            least = _reach(from_right, start, end)
+            while at >= 0 and left[at, TOP] > least:
                 if (
                     left[at, HASH] == hash_
-                    and _meets(mode, within, left[at, START], left[at, END], start, end)
+                    and _meets(mask, within, left[at, START], left[at, END], start, end)
                     and _same_key(right, row, left, at)
                     and _may_hold(prefilters, lnumbers[at, NUMBER], rnumbers[row, NUMBER])
                 ):
@@ -238,7 +254,7 @@ def join_batch(
                     out_right[count] = right[row, ROW]
                     count += 1
                 at = left[at, OLDER]
-            if mode != SEQ:
+            if mask != SEQ:
                 _append(right, row, end, rslots)
         resumed = False
         at = -2
@@ -284,8 +300,9 @@ def _merge(left, left_first, right, right_first, right_time, order):
 
 
 @njit(cache=True)
-def probe(mode, within, cursor, left, right, rslots, out_left, out_right):
+def probe(mask, within, reach, cursor, left, right, rslots, out_left, out_right):
     """Pairs of left nodes with the indexed right ones they meet; resumes like `join_batch`."""
+    from_left = (reach[0, 0], reach[0, 1])
     count = 0
     capacity = out_left.size
     row = cursor[0]
@@ -296,11 +313,11 @@ def probe(mode, within, cursor, left, right, rslots, out_left, out_right):
         if not resumed:
             at = rslots[_slot(hash_, rslots)]
         resumed = False
-        reach = end - within - 1
-        while at >= 0 and right[at, TOP] > reach:
+        least = _reach(from_left, start, end)
+        while at >= 0 and right[at, TOP] > least:
             if (
                 right[at, HASH] == hash_
-                and _meets(mode, within, start, end, right[at, START], right[at, END])
+                and _meets(mask, within, start, end, right[at, START], right[at, END])
                 and _same_key(left, row, right, at)
             ):
                 if count == capacity:

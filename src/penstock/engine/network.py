@@ -1,7 +1,7 @@
 """The steps of a plan as a network: who feeds whom, and in which order they run.
 
 An edge is *delayed* if what comes out ends strictly later than what went in: into the left
-side of SEQ and the optional side of OPTIONALSEQ. Steps that feed each other in a circle
+side of SEQ and the optional side of OPTIONALSEQ (`Step.delayed`). Steps that feed each other in a circle
 (recursive rules) form a unit that runs until nothing new comes, before the steps that it feeds.
 The planner has refused circles through absence without a delayed edge; where a circle with
 absence has one, the unit takes a step of the clock instant by instant.
@@ -68,7 +68,7 @@ def network(results: Iterable[Step]) -> Network:
     net = Network(list(found))
     for step, target in found.items():
         for slot, below in enumerate(step.inputs):
-            net.edges.append(Edge(found[below], target, slot, delayed=_is_delayed(step, slot)))
+            net.edges.append(Edge(found[below], target, slot, delayed=step.delayed(slot)))
     rules = [(step, place) for step, place in found.items() if _is_rule(step)]
     for scan, target in found.items():
         written = rule_graphs(scan.sources) if isinstance(scan, steps.Scan) else ()
@@ -90,17 +90,11 @@ def _unit(net: Network, circle: list[int]) -> Unit:
     groups = [[circle[i] for i in group] for group in components(len(circle), standing)]
     place = {step: i for i, group in enumerate(groups) for step in group}
     leads_back = any(edge.delayed and place[edge.target] <= place[edge.source] for edge in inside)
-    return Unit(groups, leads_back, any(isinstance(net.steps[i], steps.FINAL) for i in circle))
+    return Unit(groups, leads_back, any(net.steps[i].waits for i in circle))
 
 
 def _is_rule(step: Step) -> bool:
     return isinstance(step, steps.Constructed) and step.feeds
-
-
-def _is_delayed(step: Step, slot: int) -> bool:
-    if isinstance(step, steps.Meet):
-        return step.when == "seq" and slot == 0
-    return isinstance(step, steps.Outer) and step.when == "before" and slot == 1
 
 
 def _can_match(triple: TriplePattern, scan: steps.Scan) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from penstock.algebra.relations import Meeting, Side
 from penstock.columns import ids as term_ids
 from penstock.columns.frame import Frame, Pairs
 from penstock.columns.terms import TermTable
@@ -21,6 +22,7 @@ from penstock.engine import kernels
 from penstock.engine.expressions import Evaluator
 from penstock.engine.prefilters import Prefilters, prefilters_for
 from penstock.engine.store import (
+    AT_ANY_TIME,
     NO_PREFILTERS,
     Index,
     Pairing,
@@ -29,9 +31,8 @@ from penstock.engine.store import (
     Until,
     forever,
     probe_pairs,
+    until,
     until_end,
-    until_out_of_reach,
-    until_started,
 )
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.plan import steps
@@ -298,7 +299,7 @@ class UniqueOperator(Gathering):
             self._timeless = Index(rows, columns, timed=False)
         timed = np.flatnonzero(~frame.timeless_mask())
         covered = np.zeros(len(frame), bool)
-        for left, _ in probe_pairs(frame.take(timed), columns, self._timeless, kernels.ANY, None):
+        for left, _ in probe_pairs(frame.take(timed), columns, self._timeless, AT_ANY_TIME):
             covered[timed[left]] = True
         return frame.take(~covered)
 
@@ -325,27 +326,14 @@ class DomainOperator(Gathering):
         yield self.seen.add(Frame.timeless(self.step.vars, bindings.ids))
 
 
-_MODES = {
-    "any": kernels.ANY,
-    "seq": kernels.SEQ,
-    "eq": kernels.EQ,
-    "ended": kernels.ENDED,
-    "before": kernels.BEFORE,
-}
+class JoinOperator(Gathering):
+    """Join, SeqJoin, EqJoin …: each side is remembered as long as a partner can come."""
 
-
-class MeetOperator(Gathering):
-    """Join, SeqJoin and EqJoin: both sides are remembered as long as a partner can come."""
-
-    def __init__(self, step: steps.Meet, name: str, surroundings: Surroundings) -> None:
+    def __init__(self, step: steps.Join, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        left_until = right_until = until_out_of_reach(step.within)
-        if step.when == "seq":
-            right_until = until_started
-        elif step.when == "eq":
-            left_until = right_until = until_end
-        self.left = self.store("left", step.left.vars, left_until, step.shared)
-        self.right = self.store("right", step.right.vars, right_until, step.shared)
+        meeting = step.meeting
+        self.left = self.store("left", step.left.vars, until(meeting.latest_end(Side.LEFT)), step.shared)
+        self.right = self.store("right", step.right.vars, until(meeting.latest_end(Side.RIGHT)), step.shared)
         self.pairings: dict[tuple, Pairing] = {}
         self.prefilters: Prefilters | None = None
 
@@ -362,9 +350,10 @@ class MeetOperator(Gathering):
         for (left_part, right_part), pairing in self.pairings.items():
             lefts = self.left.parts[left_part].frame(self.left.vars)
             rights = self.right.parts[right_part].frame(self.right.vars)
-            in_order = pairing.mode == kernels.SEQ
+            timeless = (side for side, part in zip(Side, (left_part, right_part), strict=True) if part[1])
+            interval = self.step.meeting.interval_of(timeless)
             for i, j in pairing.join():
-                yield Pairs(lefts, i, rights, j, self.step.vars, in_order=in_order)
+                yield Pairs(lefts, i, rights, j, self.step.vars, interval)
 
     def _pair_up(self, left: Frame, right: Frame) -> None:
         """A pairing for each two parts that now exist; what they hold already is linked, not joined."""
@@ -383,8 +372,7 @@ class MeetOperator(Gathering):
                     right_rows,
                     [self.left.vars.index(var) for var in keys],
                     [self.right.vars.index(var) for var in keys],
-                    _MODES[self.step.when],
-                    self.step.within,
+                    self.step.meeting,
                     left_part[1] or right_part[1],
                     *self._prefiltering(),
                 )
@@ -407,17 +395,15 @@ class MeetOperator(Gathering):
 class Matcher:
     """Finds the compatible rows of a store for the rows of a frame."""
 
-    def __init__(self, store: Store, vars: tuple[str, ...], shared: tuple[str, ...], when: str):
+    def __init__(self, store: Store, vars: tuple[str, ...], shared: tuple[str, ...], meeting: Meeting):
         self.store = store
         self.vars = vars
         self.shared = shared
-        self.mode = _MODES[when]
+        self.meeting = meeting
         self._divider = Store("", vars, forever, shared)
         self._indexes: dict[tuple, Index] = {}
 
-    def pairs(
-        self, frame: Frame, within: int | None = None, *, sharing: bool = False
-    ) -> Iterator[tuple[np.ndarray, Frame, np.ndarray]]:
+    def pairs(self, frame: Frame, *, sharing: bool = False) -> Iterator[tuple[np.ndarray, Frame, np.ndarray]]:
         """(rows of the frame, the store's rows, which of these they meet), in portions.
 
         `sharing`: only if a bound variable is shared.
@@ -434,13 +420,13 @@ class Matcher:
                 index = self._index(other, rows, keys, timed=not (part[1] or other[1]))
                 columns = [self.vars.index(var) for var in keys]
                 partners = rows.frame(self.store.vars)
-                for i, j in probe_pairs(left, columns, index, self.mode, within):
+                for i, j in probe_pairs(left, columns, index, self.meeting):
                     yield left.ids[-1][i], partners, j
 
     def _index(self, part: tuple, rows: Rows, keys: tuple[str, ...], timed: bool) -> Index:
         if (part, keys, timed) not in self._indexes:
             columns = [self.store.vars.index(var) for var in keys]
-            with_time = timed and self.mode == kernels.EQ
+            with_time = timed and self.meeting.relation.same_interval
             self._indexes[part, keys, timed] = Index(rows, columns, with_time=with_time, timed=timed)
         return self._indexes[part, keys, timed]
 

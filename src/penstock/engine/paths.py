@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from penstock.algebra.relations import ANY, Meeting, Side
 from penstock.columns.frame import Frame
-from penstock.engine import kernels
 from penstock.engine.operators import Clock, Gathering, Seen, Surroundings
-from penstock.engine.store import Index, Rows, Store, probe_pairs, until_out_of_reach
+from penstock.engine.store import Index, Rows, Store, probe_pairs, until
 from penstock.plan import steps
 
 
@@ -18,42 +18,44 @@ class ClosureOperator(Gathering):
 
     def __init__(self, step: steps.Closure, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        store = self.store("pairs", step.vars, until_out_of_reach(step.within))
+        meeting = Meeting(ANY, within=step.within)
+        store = self.store("pairs", step.vars, until(meeting.latest_end(Side.LEFT)))
         self.seen = Seen(store, at_once=True)
         # A pair (x, y) is followed by those that begin at y, and preceded by those that end at x.
-        self.after = _Composition(store, "x")
-        self.before = _Composition(store, "y")
+        self.after = _Composition(store, "x", meeting)
+        self.before = _Composition(store, "y", meeting)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         new = self.seen.add(inputs[0])
         while len(new):
             yield new
-            longer = [*self.after.of(new, self.step.within), *self.before.of(new, self.step.within)]
+            longer = [*self.after.of(new), *self.before.of(new)]
             new = self.seen.add(Frame.concat(longer, self.step.vars)) if longer else Frame.empty(new.vars)
 
 
 class _Composition:
     """Pairs composed with remembered pairs at one end."""
 
-    def __init__(self, store: Store, end: str) -> None:
+    def __init__(self, store: Store, end: str, meeting: Meeting) -> None:
         self.store = store
+        self.meeting = meeting
         self.column = 0 if end == "x" else 1
         self._indexes: dict[tuple, Index] = {}
 
-    def of(self, frame: Frame, within: int | None) -> Iterator[Frame]:
+    def of(self, frame: Frame) -> Iterator[Frame]:
         timeless = frame.timeless_mask()
         for none in (False, True):
             chosen = frame.take(timeless == none)
             for (_, other), rows in self.store.parts.items():
                 if len(chosen) and rows.count:
-                    yield from self._compose(chosen, rows, not (none or other), within)
+                    yield from self._compose(chosen, rows, not (none or other))
 
-    def _compose(self, frame: Frame, rows: Rows, timed: bool, within: int | None) -> Iterator[Frame]:
+    def _compose(self, frame: Frame, rows: Rows, timed: bool) -> Iterator[Frame]:
         tags = range(2, len(frame.vars))
         key = (id(rows), timed)
         if key not in self._indexes:
             self._indexes[key] = Index(rows, [self.column, *tags], timed=timed)
-        for i, j in probe_pairs(frame, [1 - self.column, *tags], self._indexes[key], kernels.ANY, within):
+        for i, j in probe_pairs(frame, [1 - self.column, *tags], self._indexes[key], self.meeting):
             mine, other = frame.take(i), rows.frame(frame.vars, j)
             first, second = (mine, other) if self.column == 0 else (other, mine)
             yield Frame(

@@ -44,11 +44,11 @@ class Linear:
     constant: float
 
 
-def prefilters_for(meet: steps.Meet, readers: Sequence[Step]) -> Prefilters | None:
+def prefilters_for(join: steps.Join, readers: Sequence[Step]) -> Prefilters | None:
     """The prefilters that the readers of a join agree to, if each of them has one."""
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for reader in readers:
-        of_reader = _of_condition(reader.condition, meet) if isinstance(reader, steps.Select) else None
+        of_reader = _of_condition(reader.condition, join) if isinstance(reader, steps.Select) else None
         if of_reader is None:
             return None
         pair, row = of_reader
@@ -60,7 +60,7 @@ def prefilters_for(meet: steps.Meet, readers: Sequence[Step]) -> Prefilters | No
 
 
 def _of_condition(
-    condition: Expression, meet: steps.Meet
+    condition: Expression, join: steps.Join
 ) -> tuple[tuple[str, str], tuple[float, ...]] | None:
     if not isinstance(condition, Call) or condition.name not in _FLIPPED:
         return None
@@ -68,9 +68,9 @@ def _of_condition(
     name = condition.name
     if one is None or other is None or one.var is None or other.var is None:
         return None
-    if _belongs(one.var, meet.right, meet.left) and _belongs(other.var, meet.left, meet.right):
+    if _belongs(one.var, join.right, join.left) and _belongs(other.var, join.left, join.right):
         one, other, name = other, one, _FLIPPED[name]
-    elif not (_belongs(one.var, meet.left, meet.right) and _belongs(other.var, meet.right, meet.left)):
+    elif not (_belongs(one.var, join.left, join.right) and _belongs(other.var, join.right, join.left)):
         return None
     comparison = kernels.LESS if name in ("<", "<=") else kernels.GREATER
     return (one.var, other.var), (comparison, one.factor, one.constant, other.factor, other.constant)

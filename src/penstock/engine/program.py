@@ -108,7 +108,7 @@ class Program:
     @cached_property
     def _instant_streams(self) -> frozenset[int]:
         """The streams of which the instants matter to somebody."""
-        used = (step.instants for step in self.network.steps if isinstance(step, steps.FINAL))
+        used = (step.instants for step in self.network.steps if step.waits)
         return frozenset().union(*used)
 
     def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:

@@ -19,6 +19,7 @@ from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.sources import static_graphs
+from penstock.plan.steps import Step
 from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
 
 OPERATORS: dict[type, type[Operator]] = {
@@ -32,7 +33,7 @@ OPERATORS: dict[type, type[Operator]] = {
     steps.Unique: operators.UniqueOperator,
     steps.Tagged: operators.TaggedOperator,
     steps.Domain: operators.DomainOperator,
-    steps.Meet: operators.MeetOperator,
+    steps.Join: operators.JoinOperator,
     steps.Closure: paths.ClosureOperator,
     steps.Sliced: operators.SlicedOperator,
     steps.Outer: absence.OuterOperator,
@@ -248,7 +249,7 @@ class Shard:
     def _run(self, place: int, clock: Clock) -> None:
         operator, inbox = self.operators[place], self._inbox[place]
         moved = clock.now > clock.before or clock.first
-        if not any(inbox) and not (moved and isinstance(operator.step, _TIMED)):
+        if not any(inbox) and not (moved and _speaks_unasked(operator.step)):
             return
         step = operator.step
         if isinstance(step, steps.Scan):
@@ -333,5 +334,6 @@ class Shard:
         self._kept_terms = self.terms.size
 
 
-_TIMED = (steps.Table, *steps.FINAL)
-"""Steps that may have something to say without new rows."""
+def _speaks_unasked(step: Step) -> bool:
+    """Whether a step may have something to say without new rows."""
+    return step.waits or isinstance(step, steps.Table)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.algebra.relations import ANY, Limit, Meeting, Side
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
 from penstock.engine.tuning import TUNING, Tuning
@@ -33,16 +34,20 @@ def until_end(frame: Frame) -> np.ndarray:
     return np.where(frame.timeless_mask(), FOREVER, frame.end)
 
 
-def until_out_of_reach(within: int | None) -> Until:
-    """Needed while a combination with something that ends later can be short enough."""
-    if within is None:
+def until(limit: Limit) -> Until:
+    """Needed until its partners can no longer end."""
+    if not limit:
         return forever
-    return lambda frame: np.where(frame.timeless_mask(), FOREVER, frame.start + within)
 
+    def needed(frame: Frame) -> np.ndarray:
+        times = [
+            time + after
+            for time, after in ((frame.start, limit.after_start), (frame.end, limit.after_end))
+            if after is not None
+        ]
+        return np.where(frame.timeless_mask(), FOREVER, np.minimum.reduce(times))
 
-def until_started(frame: Frame) -> np.ndarray:
-    """Needed while something that ends before it starts can still come."""
-    return np.where(frame.timeless_mask(), FOREVER, frame.start - 1)
+    return needed
 
 
 class Rows:
@@ -393,6 +398,24 @@ class Store:
 
 
 NO_PREFILTERS = np.empty((0, 5))
+AT_ANY_TIME = Meeting(ANY)
+
+
+def _within(meeting: Meeting) -> int:
+    return kernels.UNLIMITED if meeting.longest_hull is None else meeting.longest_hull
+
+
+def _reach(meeting: Meeting, *, starts: bool = False) -> np.ndarray:
+    """For a left and a right row, the least time of partners, after its start and its end.
+
+    `starts`: those of a left row are told by when they start, all others by when they end.
+    """
+    limits = (
+        meeting.earliest_start(Side.LEFT) if starts else meeting.earliest_end(Side.LEFT),
+        meeting.earliest_end(Side.RIGHT),
+    )
+    after = ((limit.after_start, limit.after_end) for limit in limits)
+    return np.array([[-kernels.UNLIMITED if each is None else each for each in row] for row in after])
 
 
 class Pairing:
@@ -407,25 +430,26 @@ class Pairing:
         right: Rows,
         left_keys: list[int],
         right_keys: list[int],
-        mode: int,
-        within: int | None,
+        meeting: Meeting,
         timeless: bool,
         prefilters: np.ndarray = NO_PREFILTERS,
         numbers: tuple[int | None, int | None] = (None, None),
     ) -> None:
         if timeless:
-            mode, within = kernels.ANY, None
-        self.mode = mode
-        self.within = kernels.UNLIMITED if within is None else within
+            meeting = AT_ANY_TIME
+        self.mask = meeting.mask
+        self.within = _within(meeting)
+        self.sequence = self.mask == kernels.SEQ
+        self.reach = _reach(meeting, starts=self.sequence)
         self.prefilters = prefilters
-        equal = mode == kernels.EQ
+        equal = meeting.relation.same_interval
         self.left = Index(left, left_keys, with_time=equal, timed=not timeless, number=numbers[0])
         self.right = Index(
             right,
             right_keys,
             with_time=equal,
             timed=not timeless,
-            metric="start" if mode == kernels.SEQ else "end",
+            metric="start" if self.sequence else "end",
             number=numbers[1],
         )
 
@@ -442,43 +466,42 @@ class Pairing:
         right.extend()
         if left.filled == left_first and right.filled == right_first:
             return
-        sequence = self.mode == kernels.SEQ
         order = kernels.batch_order(
             left.nodes[left_first : left.filled], left_first,
             right.nodes[right_first : right.filled], right_first,
-            kernels.START if sequence else kernels.END,
+            kernels.START if self.sequence else kernels.END,
         )  # fmt: skip
         waiting = right.nodes[:right_first, kernels.START]
-        newest = int(waiting.max()) if sequence and right_first else NEVER
+        newest = int(waiting.max()) if self.sequence and right_first else NEVER
         yield from _portions(
             lambda cursor, out_left, out_right: kernels.join_batch(
-                self.mode, self.within, self.prefilters, order, cursor, newest,
+                self.mask, self.within, self.reach, self.prefilters, order, cursor, newest,
                 left.nodes, left.slots, right.nodes, right.slots, out_left, out_right,
             ),
             len(order),
             left.rows.tuning.pairs,
         )  # fmt: skip
         left.linked = left.rows.count
-        if not sequence:
+        if not self.sequence:
             right.linked = right.rows.count
 
 
 def probe_pairs(
-    frame: Frame, keys: list[int], index: Index, mode: int, within: int | None
+    frame: Frame, keys: list[int], index: Index, meeting: Meeting
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(frame rows, indexed rows) that agree on the key and meet in time, in portions."""
     index.sync()
     if not index.timed:
-        mode, within = kernels.ANY, None
+        meeting = AT_ANY_TIME
     nodes = _empty_nodes(len(frame), kernels.KEYS + len(keys))
     kernels.fill_nodes(
         frame.ids, np.array(keys, np.int64), -1, frame.start, frame.end, 0, len(frame), index.timed,
         index.with_time, nodes,
     )  # fmt: skip
-    limit = kernels.UNLIMITED if within is None else within
+    mask, within, reach = meeting.mask, _within(meeting), _reach(meeting)
     yield from _portions(
         lambda cursor, out_left, out_right: kernels.probe(
-            mode, limit, cursor, nodes, index.nodes, index.slots, out_left, out_right
+            mask, within, reach, cursor, nodes, index.nodes, index.slots, out_left, out_right
         ),
         len(frame),
         index.rows.tuning.pairs,

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lark import Tree
 
 from penstock.algebra import nodes as a
+from penstock.algebra.relations import EQUALS, SEQ, Relation, Side
 from penstock.languages.groups import GroupParts, with_filter
 from penstock.languages.queries import SparqlTranslator
 
-
-def seq(left: GroupParts, right: GroupParts) -> a.Pattern:
-    return a.SeqJoin(with_filter(*left), with_filter(*right))
+Operator = Callable[[GroupParts, GroupParts], a.Pattern]
 
 
-def equals(left: GroupParts, right: GroupParts) -> a.Pattern:
-    return a.EqJoin(with_filter(*left), with_filter(*right))
+def joining(relation: Relation) -> Operator:
+    """An operator that joins groups whose solutions are in this relation."""
+
+    def join(left: GroupParts, right: GroupParts) -> a.Pattern:
+        return a.Join(with_filter(*left), with_filter(*right), relation)
+
+    return join
 
 
 def optionalseq(left: GroupParts, right: GroupParts) -> a.Pattern:
     """The left group is optional: its own filters are the condition."""
     pattern, condition = left
-    return a.SeqRightJoin(pattern, with_filter(*right), condition)
+    return a.OuterJoin(pattern, with_filter(*right), SEQ, Side.LEFT, condition)
 
 
 def equalsoptional(left: GroupParts, right: GroupParts) -> a.Pattern:
     """The right group is optional: its own filters are the condition."""
     pattern, condition = right
-    return a.EqLeftJoin(with_filter(*left), pattern, condition)
+    return a.OuterJoin(with_filter(*left), pattern, EQUALS, condition=condition)
 
 
 class EpSparqlTranslator(SparqlTranslator):
     """SPARQL with temporal operators between groups."""
 
     INFIX = SparqlTranslator.INFIX | {
-        "SEQ": seq,
-        "EQUALS": equals,
+        **{relation.name: joining(relation) for relation in (SEQ, EQUALS)},
         "OPTIONALSEQ": optionalseq,
         "EQUALSOPTIONAL": equalsoptional,
     }

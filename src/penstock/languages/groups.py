@@ -69,8 +69,8 @@ class GroupTranslator(ExpressionTranslator):
         return node
 
     def _add_optional(self, before: a.Pattern, tree: Tree) -> a.Pattern:
-        node = a.LeftJoin(before, *self.group_parts(tree.children[0]))
-        return placed(node, self.source.keyword_of(tree))
+        optional, condition = self.group_parts(tree.children[0])
+        return placed(a.OuterJoin(before, optional, condition=condition), self.source.keyword_of(tree))
 
     def _add_minus(self, before: a.Pattern, tree: Tree) -> a.Pattern:
         return placed(a.Minus(before, self.group(tree.children[0])), self.source.keyword_of(tree))

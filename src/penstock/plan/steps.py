@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import ClassVar
 
 from penstock.algebra.balance import balanced
 from penstock.algebra.nodes import Aggregate, Expression, TriplePattern
+from penstock.algebra.relations import ANY, HULL, IntervalRule, Meeting, Relation, Side
 from penstock.plan import sources
 from penstock.plan.sources import Sources
 from penstock.terms import Term
@@ -45,6 +47,16 @@ class Step:
 
     vars: Vars
     certain: frozenset[str]
+    waits: ClassVar[bool] = False  # for the watermark, where its rows depend on a stream
+
+    @property
+    def name(self) -> str:
+        """What `explain` calls it."""
+        return type(self).__name__
+
+    def delayed(self, slot: int) -> bool:
+        """Whether its rows end strictly later than the rows of that input which they come from."""
+        return False
 
     @cached_property
     def inputs(self) -> tuple[Step, ...]:
@@ -272,15 +284,16 @@ class Domain(Step):
 
 
 @_step
-class Meet(Step):
-    """Join ("any"), SeqJoin ("seq") or EqJoin ("eq") of solutions that are compatible.
+class Join(Step):
+    """Combinations of compatible solutions whose intervals are in the relation.
 
     `within`: combinations longer than this many µs are of no use to anybody.
     """
 
     left: Step
     right: Step
-    when: str = "any"
+    relation: Relation = ANY
+    interval: IntervalRule = HULL
     within: int | None = None
 
     @cached_property
@@ -295,6 +308,18 @@ class Meet(Step):
     def shared(self) -> Vars:
         right = frozenset(self.right.vars)
         return tuple(var for var in self.left.vars if var in right)
+
+    @property
+    def name(self) -> str:
+        return self.relation.join_name()
+
+    @cached_property
+    def meeting(self) -> Meeting:
+        """What the two sides know of each other's time."""
+        return Meeting(self.relation, self.interval, self.within)
+
+    def delayed(self, slot: int) -> bool:
+        return self.interval is HULL and self.relation.ends_first((Side.LEFT, Side.RIGHT)[slot])
 
 
 @_step
@@ -315,22 +340,24 @@ class Closure(SameColumns):
 class Outer(Step):
     """The optional joins: `required` rows with what matches of `optional`, or alone.
 
-    `when`: "ended" (LeftJoin), "before" (SeqRightJoin), "eq" (EqLeftJoin). The condition may
-    bound the combination's duration: `within` follows from it. Each EXISTS of the condition
-    is a column `marks[i]`, true where the combination finds a solution of `sought[i]`.
-    `describes`: combinations keep the required row's interval (DESCRIBE).
+    The relation reads (required, optional); in all of them the optional row never ends later.
+    The condition may bound the combination's duration: `within` follows from it. Each EXISTS of the
+    condition is a column `marks[i]`, true where the combination finds a solution of `sought[i]`.
+    `interval`: the hull; LEFT if combinations keep the required row's interval (DESCRIBE).
     """
 
     required: Step
     optional: Step
-    when: str
+    relation: Relation
     condition: Expression | None = None
     within: int | None = None
     marks: Vars = ()
     sought: tuple[Step, ...] = ()
     instants: Streams = frozenset()
-    describes: bool = False
+    interval: IntervalRule = HULL
     tags: tuple[tuple[Vars, str], ...] = ()  # as in `Tagged`, of the combinations
+
+    waits = True
 
     @cached_property
     def vars(self) -> Vars:
@@ -340,6 +367,20 @@ class Outer(Step):
     def certain(self) -> frozenset[str]:
         return self.required.certain
 
+    @property
+    def name(self) -> str:
+        if self.relation.inverted:
+            return self.relation.converse.outer_name(Side.LEFT)
+        return self.relation.outer_name(Side.RIGHT)
+
+    @cached_property
+    def meeting(self) -> Meeting:
+        """What the two sides know of each other's time."""
+        return Meeting(self.relation, self.interval, self.within)
+
+    def delayed(self, slot: int) -> bool:
+        return slot == 1 and self.interval is HULL and self.relation.ends_first(Side.RIGHT)
+
 
 @_step
 class Without(Step):
@@ -348,6 +389,8 @@ class Without(Step):
     required: Step
     absent: Step
     instants: Streams = frozenset()
+
+    waits = True
 
     @property
     def vars(self) -> Vars:
@@ -366,6 +409,8 @@ class Mark(Step):
     sought: Step
     var: str
     instants: Streams = frozenset()
+
+    waits = True
 
     @cached_property
     def vars(self) -> Vars:
@@ -394,6 +439,8 @@ class Aggregated(Step):
     computed: tuple[tuple[str, Expression], ...] = ()
     groups: Step | None = None
 
+    waits = True
+
     @cached_property
     def vars(self) -> Vars:
         return self.keys + tuple(var for var, _, _ in self.aggregates)
@@ -417,6 +464,8 @@ class Ordered(SameColumns):
     ties: Vars | None = None
     computed: tuple[tuple[str, Expression], ...] = ()
 
+    waits = True
+
 
 @_step
 class Sliced(SameColumns):
@@ -438,6 +487,7 @@ class Asked(Step):
     input: Step
     instants: Streams = frozenset()
 
+    waits = True
     vars = ("answer",)
     certain = frozenset(("answer",))
 
@@ -472,7 +522,3 @@ def columns_of(step: Step, vars: Vars) -> Step:
     if isinstance(step, Columns) and set(vars) <= set(step.vars):
         step = step.input
     return step if step.vars == vars else Columns(step, vars)
-
-
-FINAL = (Outer, Without, Mark, Aggregated, Ordered, Asked)
-"""Steps that wait for the watermark where their rows depend on a stream."""

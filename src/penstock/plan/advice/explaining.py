@@ -6,18 +6,13 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from penstock.algebra.printing import to_sexpr
+from penstock.algebra.relations import HULL
 from penstock.plan import steps
 from penstock.plan.advice.retention import describe_memory
 from penstock.plan.analysis.keys import Key, NoKey
 from penstock.plan.planning import Plan, PlannedQuery
 from penstock.plan.steps import Step
 from penstock.timeline import format_duration
-
-_NAMES = {
-    ("Meet", "any"): "Join", ("Meet", "seq"): "SeqJoin", ("Meet", "eq"): "EqJoin",
-    ("Outer", "ended"): "LeftJoin", ("Outer", "before"): "SeqRightJoin",
-    ("Outer", "eq"): "EqLeftJoin",
-}  # fmt: skip
 
 
 def explain_plan(query: PlannedQuery, plan: Plan) -> str:
@@ -42,7 +37,7 @@ def explain_steps(plan: Plan) -> str:
     for query in plan.queries:
         found.update(dict.fromkeys(query.step.walk()))
     scans = [step for step in found if isinstance(step, steps.Scan)]
-    stateful = [s for s in found if isinstance(s, (steps.Meet, steps.Closure, *steps.FINAL))]
+    stateful = [s for s in found if s.waits or isinstance(s, (steps.Join, steps.Closure))]
     keyed = [query for query in plan.queries if isinstance(query.key, Key)]
     lines = [
         "source    splits of files by byte range (Python data source, one task per core)",
@@ -78,18 +73,18 @@ def _tree(step: Step, query: PlannedQuery) -> Iterator[str]:
 
 def _label(step: Step, query: PlannedQuery | None = None) -> str:
     """A step in one line: its name and what is not another step."""
-    kind = type(step).__name__
     prefixes = query.parsed.prefixes if query else ()
-    name = _NAMES.get((kind, getattr(step, "when", "")), kind)
     if isinstance(step, steps.Scan):
         terms = (step.subject, step.predicate, step.object)
         shown = " ".join(f"?{t}" if isinstance(t, str) else to_sexpr(t, prefixes=prefixes) for t in terms)
         return f"Scan {shown}" + (f"  key ?{step.key}" if step.key else "")
-    parts = [name]
+    parts = [step.name]
     for field in fields(step):
         value = getattr(step, field.name)
         if field.name == "within" and value is not None:
             parts.append(f"within {format_duration(value)}")
+        elif field.name == "interval" and value is not HULL:
+            parts.append(value.value)
         elif field.name in ("condition", "expression") and value is not None:
             parts.append(to_sexpr(value, prefixes=prefixes).replace("\n", " "))
         elif field.name == "var":

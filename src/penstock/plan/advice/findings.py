@@ -25,22 +25,19 @@ from penstock.algebra.nodes import (
     Call,
     Construct,
     Describe,
-    EqJoin,
-    EqLeftJoin,
     Exists,
     Expression,
     Filter,
     Graph,
     Join,
-    LeftJoin,
     Minus,
+    OuterJoin,
     ParsedQuery,
     Pattern,
     Project,
-    SeqJoin,
-    SeqRightJoin,
     Var,
 )
+from penstock.algebra.relations import ANY
 from penstock.errors import Finding, Span
 from penstock.functions.builtins import FUNCTIONS, PREDICATES
 from penstock.functions.evaluate import known_function
@@ -51,11 +48,11 @@ from penstock.plan.analysis.leaves import query_leaves
 from penstock.plan.analysis.reads import reads_stream
 from penstock.plan.analysis.variables import Vars, of_expression, of_template, of_terms, possible
 from penstock.plan.analysis.walk import (
-    OPERATOR_NAMES,
     children,
     exists_patterns,
     expressions,
     nodes,
+    operator_name,
     subexpressions,
 )
 from penstock.plan.catalog import ActiveDataset, Catalog, unknown_source_hint
@@ -63,7 +60,7 @@ from penstock.plan.sources import Source, Static, Stream, timed
 from penstock.plan.wording import in_words, leaf_text
 from penstock.terms import NamedNode
 
-_MEETING = (Join, SeqJoin, EqJoin, LeftJoin, SeqRightJoin, EqLeftJoin)
+_MEETING = (Join, OuterJoin)
 _BOUND_IT = 'FILTER (getDURATION() < "PT1H"^^xsd:dayTimeDuration)'
 
 
@@ -253,8 +250,8 @@ def _cartesian(
             and not _related(left, right, own)
             and not _constants(pattern.left) & _constants(pattern.right)
         ):
-            name = OPERATOR_NAMES[type(pattern)]
-            what = "two groups" if isinstance(pattern, Join) else f"the sides of {name}"
+            plain = isinstance(pattern, Join) and pattern.relation == ANY
+            what = "two groups" if plain else f"the sides of {operator_name(pattern)}"
             yield _cartesian_finding(what, left, right, place_of(pattern) or place.first(right))
     elif isinstance(pattern, Minus) and not possible(pattern.left) & possible(pattern.right):
         yield Finding(

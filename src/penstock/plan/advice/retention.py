@@ -14,17 +14,16 @@ from penstock.algebra.nodes import (
     BGP,
     Graph,
     Join,
-    LeftJoin,
     Minus,
+    OuterJoin,
     PathPattern,
     Pattern,
-    SeqJoin,
-    SeqRightJoin,
 )
+from penstock.algebra.relations import ANY, HULL, Meeting, Side
 from penstock.plan.analysis.bounds import Bound, inherit, own_bound
 from penstock.plan.analysis.matching import look_ups
 from penstock.plan.analysis.reads import reads_stream
-from penstock.plan.analysis.walk import OPERATOR_NAMES, children, exists_patterns
+from penstock.plan.analysis.walk import children, exists_patterns, operator_name, required_and_other
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Stream, timed
 from penstock.plan.wording import leaf_text
@@ -53,20 +52,17 @@ class Memory:
 def memories(pattern: Pattern, bound: Bound = None, dataset: ActiveDataset = ONE_STREAM) -> Iterator[Memory]:
     """What the operators of a pattern keep beyond the watermark, top down."""
     own = own_bound(pattern)
-    if isinstance(pattern, (Join, SeqJoin, LeftJoin, SeqRightJoin, Minus)):
-        left = reads_stream(pattern.left, dataset)
-        right = reads_stream(pattern.right, dataset)
-        name = type(pattern).__name__
-        if isinstance(pattern, Join) and left and right:
-            yield Memory(pattern, name, "both sides", bound, pattern)
-        elif isinstance(pattern, SeqJoin) and left and right:
-            yield Memory(pattern, name, "its left side", bound, pattern.left)
-        elif isinstance(pattern, SeqRightJoin) and left:
-            yield Memory(pattern, name, "its optional left side", own, pattern.left, absence=True)
-        elif isinstance(pattern, LeftJoin) and right:
-            yield Memory(pattern, name, "its optional right side", own, pattern.right, absence=True)
-        elif isinstance(pattern, Minus) and right:
-            yield Memory(pattern, name, "its right side", None, pattern.right, absence=True)
+    if isinstance(pattern, Join):
+        yield from _of_join(pattern, bound, dataset)
+    elif isinstance(pattern, OuterJoin):
+        side = pattern.optional
+        optional = required_and_other(pattern)[1]
+        if not Meeting(pattern.relation).latest_end(side) and reads_stream(optional, dataset):
+            keeps = f"its optional {side.value} side"
+            yield Memory(pattern, pattern.name, keeps, own, optional, absence=True)
+    elif isinstance(pattern, Minus):
+        if reads_stream(pattern.right, dataset):
+            yield Memory(pattern, "Minus", "its right side", None, pattern.right, absence=True)
     elif isinstance(pattern, BGP) and len(pattern.triples) > 1 and timed(dataset.default):
         yield Memory(pattern, "BGP", f"matches of its {len(pattern.triples)} triples", bound, pattern)
     elif isinstance(pattern, PathPattern) and timed(dataset.default):
@@ -80,6 +76,20 @@ def memories(pattern: Pattern, bound: Bound = None, dataset: ActiveDataset = ONE
         yield from memories(child, below, inside)
     for inner in exists_patterns(pattern):
         yield from memories(inner, None, inside)
+
+
+def _of_join(pattern: Join, bound: Bound, dataset: ActiveDataset) -> Iterator[Memory]:
+    """The sides whose partners may end as late as they like, if nothing bounds the combination."""
+    if not all(reads_stream(side, dataset) for side in children(pattern)):
+        return
+    meeting = Meeting(pattern.relation, pattern.interval)
+    within = bound if pattern.interval is HULL else None
+    match [side for side in Side if not meeting.latest_end(side)]:
+        case [Side.LEFT, Side.RIGHT]:
+            yield Memory(pattern, pattern.name, "both sides", within, pattern)
+        case [side]:
+            kept = pattern.left if side is Side.LEFT else pattern.right
+            yield Memory(pattern, pattern.name, f"its {side.value} side", within, kept)
 
 
 def _is_long(pattern: PathPattern) -> bool:
@@ -103,6 +113,6 @@ def author_name(memory: Memory) -> str:
         return "the group of triples"
     if isinstance(memory.node, PathPattern):
         return "the path"
-    if isinstance(memory.node, Join):
+    if isinstance(memory.node, Join) and memory.node.relation == ANY:
         return "the join of two groups"
-    return OPERATOR_NAMES[type(memory.node)]
+    return operator_name(memory.node)

@@ -20,16 +20,16 @@ from fractions import Fraction
 
 from penstock.algebra.nodes import (
     Call,
-    EqLeftJoin,
     Expression,
     Extend,
     Filter,
-    LeftJoin,
+    Join,
     Minus,
+    OuterJoin,
     Pattern,
-    SeqRightJoin,
     Var,
 )
+from penstock.algebra.relations import HULL, IntervalRule, Side
 from penstock.functions.temporal import Duration
 from penstock.functions.values import value_of
 from penstock.plan.analysis.walk import PER_INSTANT, children
@@ -144,7 +144,7 @@ def own_bound(node: Pattern) -> Bound:
     """The bound that the node's own condition puts on its solutions, or its combinations."""
     if isinstance(node, Filter):
         return duration_bound(_inlined(node.condition, node.pattern))
-    if isinstance(node, (LeftJoin, SeqRightJoin, EqLeftJoin)):
+    if isinstance(node, OuterJoin):
         return duration_bound(node.condition)
     return None
 
@@ -157,18 +157,26 @@ def inherit(node: Pattern, bound: Bound) -> tuple[Bound, ...]:
     own = own_bound(node)
     if isinstance(node, Filter):
         return (tighter(bound, own),)
-    if isinstance(node, EqLeftJoin):
-        # A longer right solution could only equal a left one that is too long as well.
-        return (bound, tighter(bound, own))
-    if isinstance(node, LeftJoin):
-        return (bound, own)
-    if isinstance(node, SeqRightJoin):
-        return (own, bound)
+    if isinstance(node, Join):
+        return _of_sides(node, bound)
+    if isinstance(node, OuterJoin):
+        # Inside a required solution that is short enough there is none that is too long.
+        optional = tighter(own, bound if node.relation.inside(node.optional) else None)
+        return (optional, bound) if node.optional is Side.LEFT else (bound, optional)
     if isinstance(node, Minus):
         return (bound, None)
     if isinstance(node, PER_INSTANT):
         return (None,)
     return (bound,) * len(children(node))
+
+
+def _of_sides(node: Join, bound: Bound) -> tuple[Bound, Bound]:
+    """The bounds of the two sides of a join whose combinations are no longer than `bound`."""
+    if node.interval is IntervalRule.LEFT:
+        return bound, bound if node.relation.inside(Side.RIGHT) else None
+    if node.interval is IntervalRule.RIGHT:
+        return bound if node.relation.inside(Side.LEFT) else None, bound
+    return (bound, bound) if node.interval is HULL else (None, None)
 
 
 def push_bounds(pattern: Pattern, bound: Bound = None) -> Mapping[tuple[int, ...], Bound]:

@@ -18,12 +18,13 @@ from penstock.algebra.nodes import (
     BGP,
     Ask,
     Graph,
+    Join,
+    OuterJoin,
     PathPattern,
     Pattern,
     Query,
-    SeqJoin,
-    SeqRightJoin,
 )
+from penstock.algebra.relations import HULL, Side
 from penstock.plan.analysis.matching import LeafPattern
 from penstock.plan.analysis.reads import Templates, can_be_timeless, reads_stream
 from penstock.plan.analysis.walk import (
@@ -32,6 +33,7 @@ from penstock.plan.analysis.walk import (
     children,
     described,
     exists_patterns,
+    required_and_other,
 )
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Sources
@@ -70,9 +72,9 @@ def leaves(
     inside = dataset.within(pattern.name) if isinstance(pattern, Graph) else dataset
     optional = None
     if isinstance(pattern, ABSENCE):
-        optional = 0 if isinstance(pattern, SeqRightJoin) else 1
+        optional = 0 if required_and_other(pattern)[0] is not pattern.left else 1
     for place, child in enumerate(children(pattern)):
-        moves_on = later or (place == 0 and _moves_on(pattern, dataset, derived, in_exists))
+        moves_on = later or _moves_on(pattern, place, dataset, derived, in_exists)
         yield from leaves(
             child,
             inside,
@@ -85,14 +87,20 @@ def leaves(
         yield from leaves(inner, inside, derived, absent=True, later=later, in_exists=True)
 
 
-def _moves_on(pattern: Pattern, dataset: ActiveDataset, derived: Templates, in_exists: bool) -> bool:
-    """Whether the left side of an operator always ends before the operator's solution does."""
-    if isinstance(pattern, SeqJoin):
-        return not can_be_timeless(pattern.right, dataset, derived, in_exists=in_exists)
-    if isinstance(pattern, SeqRightJoin):
-        # A timeless right side stands for an interval at each instant if the left one is timed.
-        return reads_stream(pattern.left, dataset)
-    return False
+def _moves_on(
+    pattern: Pattern, place: int, dataset: ActiveDataset, derived: Templates, in_exists: bool
+) -> bool:
+    """Whether a side of an operator always ends before the operator's solution does."""
+    if not isinstance(pattern, (Join, OuterJoin)):
+        return False
+    side = (Side.LEFT, Side.RIGHT)[place]
+    if not pattern.relation.ends_first(side):
+        return False
+    if isinstance(pattern, Join):
+        other = children(pattern)[1 - place]
+        return pattern.interval is HULL and not can_be_timeless(other, dataset, derived, in_exists=in_exists)
+    # A timeless required side stands for an interval at each instant if the optional one is timed.
+    return side is pattern.optional and reads_stream(children(pattern)[place], dataset)
 
 
 def query_leaves(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> Iterator[Leaf]:

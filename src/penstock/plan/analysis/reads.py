@@ -15,7 +15,6 @@ from penstock.algebra.facts import once
 from penstock.algebra.nodes import (
     BGP,
     Ask,
-    EqJoin,
     Extend,
     Filter,
     Graph,
@@ -24,11 +23,11 @@ from penstock.algebra.nodes import (
     PathPattern,
     Pattern,
     Query,
-    SeqJoin,
     TriplePattern,
     Values,
     Var,
 )
+from penstock.algebra.relations import IntervalRule
 from penstock.plan.analysis.matching import LeafPattern, can_match, look_ups, may_have_no_length
 from penstock.plan.analysis.walk import (
     ABSENCE,
@@ -111,7 +110,9 @@ def can_be_timeless(
         return _matches_timeless(pattern, dataset, derived)
     if isinstance(pattern, Values):
         return bool(pattern.rows)
-    if isinstance(pattern, (Join, SeqJoin, EqJoin)):
+    if isinstance(pattern, Join) and pattern.interval is IntervalRule.INSTANT:
+        return True
+    if isinstance(pattern, Join):
         return all(can_be_timeless(side, dataset, derived, in_exists=in_exists) for side in children(pattern))
     if isinstance(pattern, ABSENCE):
         required, _ = required_and_other(pattern)

@@ -13,8 +13,6 @@ from penstock.algebra.facts import once
 from penstock.algebra.nodes import (
     BGP,
     Call,
-    EqJoin,
-    EqLeftJoin,
     Exists,
     Expression,
     Extend,
@@ -22,13 +20,11 @@ from penstock.algebra.nodes import (
     Graph,
     Group,
     Join,
-    LeftJoin,
     Minus,
+    OuterJoin,
     PathPattern,
     Pattern,
     Project,
-    SeqJoin,
-    SeqRightJoin,
     TriplePattern,
     Union_,
     Values,
@@ -88,11 +84,11 @@ def certain(pattern: Pattern) -> Vars:
             for column, var in enumerate(pattern.vars)
             if all(row[column] is not None for row in pattern.rows)
         )
-    if isinstance(pattern, (Join, SeqJoin, EqJoin)):
+    if isinstance(pattern, Join):
         return certain(pattern.left) | certain(pattern.right)
     if isinstance(pattern, Union_):
         return certain(pattern.left) & certain(pattern.right)
-    if isinstance(pattern, (LeftJoin, SeqRightJoin, EqLeftJoin, Minus)):
+    if isinstance(pattern, (OuterJoin, Minus)):
         return certain(required_and_other(pattern)[0])
     if isinstance(pattern, Filter):
         proven = _proven(pattern.condition) & possible(pattern.pattern)

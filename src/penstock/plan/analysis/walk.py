@@ -15,8 +15,6 @@ from penstock.algebra.nodes import (
     Call,
     Describe,
     Distinct,
-    EqJoin,
-    EqLeftJoin,
     Exists,
     Expression,
     Extend,
@@ -24,40 +22,33 @@ from penstock.algebra.nodes import (
     Graph,
     Group,
     Join,
-    LeftJoin,
     Minus,
     OrderBy,
+    OuterJoin,
     PathPattern,
     Pattern,
     Project,
     Query,
     Reduced,
-    SeqJoin,
-    SeqRightJoin,
     Slice,
     TriplePattern,
     Union_,
     Values,
     Var,
 )
+from penstock.algebra.relations import Side
 
-BINARY = (Join, LeftJoin, SeqJoin, EqJoin, SeqRightJoin, EqLeftJoin, Union_, Minus)
+BINARY = (Join, OuterJoin, Union_, Minus)
 UNARY = (Filter, Extend, Graph, Group, OrderBy, Project, Distinct, Reduced, Slice)
 LEAVES = (BGP, PathPattern, Values)
 
 PER_INSTANT = (Group, OrderBy, Slice)
 """The operators that look at all solutions which complete at one instant."""
 
-ABSENCE = (LeftJoin, SeqRightJoin, EqLeftJoin, Minus)
+ABSENCE = (OuterJoin, Minus)
 """The operators with a required side, whose answer depends on what the other side lacks."""
 
 OPERATOR_NAMES = {
-    Join: "Join",
-    LeftJoin: "OPTIONAL",
-    SeqJoin: "SEQ",
-    EqJoin: "EQUALS",
-    SeqRightJoin: "OPTIONALSEQ",
-    EqLeftJoin: "EQUALSOPTIONAL",
     Minus: "MINUS",
     Union_: "UNION",
     Group: "GROUP BY",
@@ -82,7 +73,7 @@ def expressions(node: Pattern) -> tuple[Expression, ...]:
     """The expressions that stand in the node itself."""
     if isinstance(node, Filter):
         return (node.condition,)
-    if isinstance(node, (LeftJoin, SeqRightJoin, EqLeftJoin)):
+    if isinstance(node, OuterJoin):
         return () if node.condition is None else (node.condition,)
     if isinstance(node, Extend):
         return (node.expression,)
@@ -117,11 +108,14 @@ def exists_patterns(node: Pattern) -> tuple[Pattern, ...]:
     )
 
 
-def required_and_other(
-    node: LeftJoin | SeqRightJoin | EqLeftJoin | Minus,
-) -> tuple[Pattern, Pattern]:
+def operator_name(node: Pattern) -> str:
+    """The operator as its author wrote it."""
+    return node.word if isinstance(node, (Join, OuterJoin)) else OPERATOR_NAMES[type(node)]
+
+
+def required_and_other(node: OuterJoin | Minus) -> tuple[Pattern, Pattern]:
     """An absence operator's required side, and the side that may be absent."""
-    if isinstance(node, SeqRightJoin):
+    if isinstance(node, OuterJoin) and node.optional is Side.LEFT:
         return node.right, node.left
     return node.left, node.right
 

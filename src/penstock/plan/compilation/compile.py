@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from penstock.algebra import balance
 from penstock.algebra import nodes as a
+from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Side
 from penstock.errors import QueryError
 from penstock.functions import chance
 from penstock.plan import steps
@@ -91,7 +92,7 @@ class Compiler(PathCompiler):
             bound = steps.Select(named, a.Call("BOUND", (resource,)))
             required = columns_of(bound, (resource.name,))
             branches.append(
-                steps.Outer(required, triples, "ended", instants=context.instants, describes=True)
+                steps.Outer(required, triples, ENDED, instants=context.instants, interval=IntervalRule.LEFT)
             )
         step = steps.merged(branches) if branches else NOTHING
         return steps.Constructed(step, (triple,), chance.rule_name(query), feeds=False)
@@ -132,20 +133,11 @@ class Compiler(PathCompiler):
 
     # --- joins ---
 
-    def _meet(self, node: a.Join | a.SeqJoin | a.EqJoin, context: Context, when: str) -> Step:
-        left, right = (self.pattern(child, below) for child, below in self._children(node, context))
-        if when == "any" and UNIT in (left, right):
-            return right if left == UNIT else left
-        return steps.Meet(left, right, when, context.within)
-
     def _join(self, node: a.Join, context: Context) -> Step:
-        return self._meet(node, context, "any")
-
-    def _seqjoin(self, node: a.SeqJoin, context: Context) -> Step:
-        return self._meet(node, context, "seq")
-
-    def _eqjoin(self, node: a.EqJoin, context: Context) -> Step:
-        return self._meet(node, context, "eq")
+        left, right = (self.pattern(child, below) for child, below in self._children(node, context))
+        if node.relation == ANY and node.interval is HULL and UNIT in (left, right):
+            return right if left == UNIT else left
+        return steps.Join(left, right, node.relation, node.interval, context.within)
 
     def _union(self, node: a.Union_, context: Context) -> Step:
         left, right = (self.pattern(child, below) for child, below in self._children(node, context))
@@ -164,7 +156,7 @@ class Compiler(PathCompiler):
             graph = NamedNode(iri)
             below = replace(context, dataset=context.dataset.within(graph))
             table = steps.Table((name,), ((graph,),))
-            branches.append(steps.Meet(table, self.pattern(node.pattern, below), "any", context.within))
+            branches.append(steps.Join(table, self.pattern(node.pattern, below), within=context.within))
         if not branches:
             return _nothing(node)
         step = steps.merged(branches)
@@ -172,14 +164,16 @@ class Compiler(PathCompiler):
 
     # --- absence ---
 
-    def _outer(
-        self,
-        required: tuple[a.Pattern, Context],
-        optional: tuple[a.Pattern, Context],
-        when: str,
-        condition: a.Expression | None,
-        context: Context,
-    ) -> Step:
+    def _outerjoin(self, node: a.OuterJoin, context: Context) -> Step:
+        if not node.relation.ends_by(node.optional):
+            raise QueryError(
+                f"{node.word} would have to wait for ever: its optional side may end after the required one",
+                hint="only what ends not later than the required side can be optional",
+            )
+        required, optional = self._children(node, context)
+        relation, condition = node.relation, node.condition
+        if node.optional is Side.LEFT:
+            required, optional, relation = optional, required, relation.converse
         left, right = self.pattern(*required), self.pattern(*optional)
         columns = (*left.vars, *(var for var in right.vars if var not in left.vars))
         outer = context.outer
@@ -194,7 +188,7 @@ class Compiler(PathCompiler):
         tags: list[tuple[tuple[str, ...], str]] = []
 
         def sought(exists: a.Exists) -> a.Var:
-            found, tag = self._sought(exists.pattern, steps.Meet(left, right), context)
+            found, tag = self._sought(exists.pattern, steps.Join(left, right), context)
             marks.append((self.fresh(steps.MARK[1:]), found))
             tags.extend(tag)
             return a.Var(marks[-1][0])
@@ -204,7 +198,7 @@ class Compiler(PathCompiler):
         step = steps.Outer(
             left,
             right,
-            when,
+            relation,
             condition,
             None if condition is None else bounds.duration_bound(condition),
             tuple(var for var, _ in marks),
@@ -213,18 +207,6 @@ class Compiler(PathCompiler):
             tags=tuple(tags),
         )
         return step if outer is None else outer.unseen(step, columns)
-
-    def _leftjoin(self, node: a.LeftJoin, context: Context) -> Step:
-        required, optional = self._children(node, context)
-        return self._outer(required, optional, "ended", node.condition, context)
-
-    def _seqrightjoin(self, node: a.SeqRightJoin, context: Context) -> Step:
-        optional, required = self._children(node, context)
-        return self._outer(required, optional, "before", node.condition, context)
-
-    def _eqleftjoin(self, node: a.EqLeftJoin, context: Context) -> Step:
-        required, optional = self._children(node, context)
-        return self._outer(required, optional, "eq", node.condition, context)
 
     def _minus(self, node: a.Minus, context: Context) -> Step:
         required, absent = (self.pattern(*child) for child in self._children(node, context))
@@ -425,7 +407,7 @@ def _side(step: Step, condition: a.Expression) -> str | None:
     needed = {var.name for var in variables.of_expression(condition)}
     if not needed or _depends_on_row(condition):
         return None
-    if isinstance(step, steps.Meet):
+    if isinstance(step, steps.Join):
         return next((side for side in ("left", "right") if needed <= getattr(step, side).certain), None)
     # What the columns hide is another variable, even if it has the name of one that is needed.
     passes = isinstance(step, (steps.Columns, steps.Unique, steps.Rename))

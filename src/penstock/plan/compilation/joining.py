@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from penstock.plan.steps import Meet, Step
+from penstock.plan.steps import Join, Step
 
 TOGETHER = 32
 """So many are joined one after the other; a longer list is joined in parts of that length, these
@@ -27,7 +27,7 @@ def joined(parts: Sequence[Step], within: int | None) -> Step:
 def _one_by_one(parts: Sequence[Step], within: int | None) -> Step:
     step, *rest = parts
     for part in rest:
-        step = Meet(step, part, "any", within)
+        step = Join(step, part, within=within)
     return step
 
 

@@ -118,7 +118,7 @@ class PathCompiler(ABC):
 
         def join(step: Step) -> None:
             nonlocal joined
-            joined = step if joined is None else steps.Meet(joined, step, "any", context.within)
+            joined = step if joined is None else steps.Join(joined, step, within=context.within)
 
         for place, link in enumerate(links):
             begin, end = names[place], names[place + 1]

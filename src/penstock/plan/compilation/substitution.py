@@ -100,7 +100,7 @@ class Substitution:
 
     def bind(self, step: Step, names: Iterable[str]) -> Step:
         """The step's solutions for each μ that they are compatible with, these variables bound."""
-        return steps.Meet(self.bindings(names), step)
+        return steps.Join(self.bindings(names), step)
 
     def tagged(self, step: Step) -> Step:
         """The step's solutions for each μ."""
