@@ -48,6 +48,7 @@ from penstock.engine.program import Program
 from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
 from penstock.languages import ENDINGS, parse
+from penstock.plan.advice.overview import Input
 from penstock.results import Answers, Solution, concat, no_answers
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.detection.watermark import Timing
@@ -128,6 +129,7 @@ class Engine:
         self._key = secrets.randbits(62)
         self.streams: list[StreamSpec] = []
         self.graphs: list[StaticGraph] = []
+        self._graph_places: list[Input] = []
         self.queries: list[ParsedQuery] = []
         self._scratch: tempfile.TemporaryDirectory | None = None
         self.diagnosis: dict[str, Diagnosis] = {}  # of the latest run: why queries have no answers
@@ -228,10 +230,12 @@ class Engine:
         iri = iri_or_none(iri, "the iri of a graph")
         base = iri_or_none(base, "base")
         if isinstance(source, (str, os.PathLike)):
-            self.graphs += read_graphs(os.fspath(source), iri, base, key=self.key)
+            found, place = read_graphs(os.fspath(source), iri, base, key=self.key), os.fspath(source)
         else:
             triples = map(triple_of, _listed(source, _A_GRAPH))
-            self.graphs.append(graph_of(triples, iri, key=self.key))
+            found, place = [graph_of(triples, iri, key=self.key)], "made in Python"
+        self.graphs += found
+        self._graph_places += [Input(graph.iri, place) for graph in found]
         return self
 
     def add_query(
@@ -420,9 +424,25 @@ class Engine:
                 found.append((query, finding))
         return found
 
-    def explain(self, query: int | str = 0, stage: str = "plan") -> str:
-        """What a stage (algebra, plan or spark) makes of a query."""
-        return pipeline.explain(self.queries[self._number(query)], stage, feed=self.feed)
+    def explain(self, query: int | str | None = None, stage: str = "plan") -> str:
+        """What a stage (algebra, plan or spark) makes of this run, or of one query (name or number) in it.
+
+        Without streams, one is assumed, and one for each IRI that the queries name; it is told.
+        """
+        check_inputs(self.streams, follow=True)
+        return pipeline.explain(
+            self.queries,
+            self.streams,
+            self.graphs,
+            stage=stage,
+            feed=self.feed,
+            only=None if query is None else [self._number(query)],
+            inputs=([self._input(spec) for spec in self.streams], self._graph_places),
+        )
+
+    def _input(self, spec: StreamSpec) -> Input:
+        made = self._scratch is not None and all(path.startswith(self._scratch.name) for path in spec.paths)
+        return Input(spec.iri, "made in Python" if made else ", ".join(map(_shown_path, spec.paths)))
 
     def __repr__(self) -> str:
         return (
@@ -435,6 +455,12 @@ def _place(path: str | os.PathLike[str]) -> str:
     """A path that means the same in the workers, which keep a working directory of their own."""
     text = os.fspath(path)
     return text if text == STANDARD_INPUT else os.path.abspath(text)
+
+
+def _shown_path(path: str) -> str:
+    """A path as short as it can be said here."""
+    below = os.path.relpath(path) if path != STANDARD_INPUT else "standard input"
+    return below if len(below) < len(path) else path
 
 
 def _names_file(query: str) -> bool:

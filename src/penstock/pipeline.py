@@ -9,6 +9,7 @@ Each stage can be used and looked at alone: `penstock check` stops after the ana
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +24,7 @@ from penstock.languages import ENDINGS
 from penstock.languages import parse as parse_text
 from penstock.plan.advice.explaining import explain_plan, explain_steps
 from penstock.plan.advice.findings import query_findings, run_findings
+from penstock.plan.advice.overview import Input, Overview
 from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
 from penstock.plan.planning import Plan, make_plan
 
@@ -71,6 +73,20 @@ def catalog_of(streams: Iterable[Registered], graphs: Iterable[StaticGraph | Reg
     )
 
 
+def _catalog(
+    queries: Sequence[ParsedQuery],
+    streams: Sequence[Registered],
+    graphs: Sequence[StaticGraph | Registered],
+) -> Catalog:
+    """What is registered; without streams, those that the queries suggest."""
+    found = catalog_of(streams, graphs)
+    if streams:
+        return found
+    known = found.names()
+    suggested = assumed_catalog([query.query for query in queries]).streams
+    return replace(found, streams=tuple(each for each in suggested if each.iri not in known))
+
+
 def check(
     queries: Sequence[ParsedQuery],
     streams: Sequence[Registered] = (),
@@ -101,14 +117,35 @@ def findings(
             yield None, finding
 
 
-def explain(query: ParsedQuery, stage: str = "plan", *, feed: bool = True) -> str:
-    """What a stage (algebra, plan or spark) makes of a query."""
+def explain(
+    queries: Sequence[ParsedQuery],
+    streams: Sequence[Registered] = (),
+    graphs: Sequence[StaticGraph | Registered] = (),
+    *,
+    stage: str = "plan",
+    feed: bool = True,
+    only: Sequence[int] | None = None,
+    inputs: tuple[Sequence[Input], Sequence[Input]] = ((), ()),
+) -> str:
+    """What a stage (algebra, plan or spark) makes of the queries of a run, or of some of them (`only`).
+
+    Without streams, it is assumed as in `check`, and the text says so. `inputs` say where the
+    streams and the graphs come from.
+    """
     if stage not in STAGES:
         raise UsageError(f"there is no stage {stage!r} to explain", hint=f"there are {', '.join(STAGES)}")
+    places = range(len(queries)) if only is None else only
+    names = names_of(queries)
     if stage == "algebra":
-        return to_sexpr(query.query, prefixes=query.prefixes)
-    plan = make_plan([query], assumed_catalog([query.query]), names_of([query]), feeds=feed)
-    return explain_plan(plan.queries[0], plan) if stage == "plan" else explain_steps(plan)
+        shown = (to_sexpr(queries[i].query, prefixes=queries[i].prefixes) for i in places)
+        if len(places) == 1:
+            return next(shown)
+        return "\n\n".join(f"# {names[i]}\n{text}" for i, text in zip(places, shown, strict=True))
+    made = make_plan(queries, _catalog(queries, streams, graphs), names, feeds=feed)
+    overview = Overview(made, *inputs)
+    if stage == "spark":
+        return explain_steps(overview)
+    return explain_plan(overview, places, assumed=not streams)
 
 
 def plan(

@@ -71,7 +71,7 @@ def ways_through(text: str) -> Step:
     parsed = parse_query(text)
     assert list(pipeline.check([parsed])) is not None
     for stage in ("algebra", "plan", "spark"):
-        assert pipeline.explain(parsed, stage)
+        assert pipeline.explain([parsed], stage=stage)
     program = pipeline.program([parsed], [StreamName()], shards=2, now=0)
     sent = pickle.loads(pickle.dumps(program))
     assert sent.layout == program.layout

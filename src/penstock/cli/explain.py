@@ -1,14 +1,25 @@
-"""`penstock explain`: what each stage makes of a query."""
+"""`penstock explain`: what each stage makes of a run."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Debug, Feed, Language, existing_queries
+from penstock.cli.options import (
+    Base,
+    Debug,
+    Feed,
+    Graphs,
+    Language,
+    MapFile,
+    Queries,
+    StreamFormat,
+    Streams,
+    existing_queries,
+    read_named,
+)
 
 
 class Stage(StrEnum):
@@ -20,28 +31,46 @@ class Stage(StrEnum):
 
 
 def explain(
-    query: Annotated[Path, typer.Argument(metavar="QUERY", show_default=False)],
+    queries: Queries,
+    stream: Streams = [],  # noqa: B006
+    graph: Graphs = [],  # noqa: B006
     stage: Annotated[
         Stage,
         typer.Option(
             "--stage",
-            help="algebra: the query as the timed algebra. plan: the partition key and how long"
-            " each operator must remember. spark: the steps of the run.",
+            help="algebra: the queries as the timed algebra. plan: what the run reads, who feeds whom, the"
+            " partition keys, how long each operator must remember, and the steps. spark: the stages of the"
+            " run.",
         ),
     ] = Stage.plan,
     feed: Feed = True,
+    stream_format: StreamFormat = None,
+    base: Base = None,
+    map: MapFile = None,
     language: Language = None,
     debug: Debug = False,
 ) -> None:
-    """Shows what a query becomes, stage by stage.
+    """Shows what a run becomes, without running it.
 
-    The plan names the partition key that was found (or says why there is none) and how long
-    each operator must remember what it has seen.
+    With the same queries, streams and graphs as `penstock run`, it shows the plan of exactly that run:
+    what it reads, which rules feed which queries, what several queries share, the partition key of each
+    query (or why there is none) and how long each operator must remember what it has seen. Without
+    --stream it assumes one stream, and one for each IRI that the queries name, and says so.
 
         penstock explain fall.rq
+        penstock explain rules.rq fall.rq --stream prices.nq --graph companies.ttl
         penstock explain fall.rq --stage algebra
     """
-    from penstock import pipeline
+    existing_queries(queries)
+    from penstock.api import Engine
 
-    parsed = pipeline.parse(existing_queries([query]), language=language)
-    typer.echo("\n\n".join(pipeline.explain(each, stage.value, feed=feed) for each in parsed))
+    engine = Engine(feed=feed)
+    for text in stream:
+        named = read_named(text, "--stream")
+        engine.add_stream(named.place, iri=named.iri, format=stream_format, base=base, map=map)
+    for text in graph:
+        named = read_named(text, "--graph")
+        engine.add_graph(named.source, iri=named.iri, base=base)
+    for path in queries:
+        engine.add_query(path, language=language)
+    typer.echo(engine.explain(stage=stage.value))

@@ -91,6 +91,24 @@ MapFile = Annotated[
         " RDF: a small CSVW document. `penstock map TABLE` suggests one.",
     ),
 ]
+StreamFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--stream-format",
+        metavar="FORMAT",
+        help="The format of the streams where file names do not tell: nquads, trig, jsonld,"
+        " parquet or csv (standard input: nquads).",
+    ),
+]
+Base = Annotated[
+    str | None,
+    typer.Option(
+        "--base",
+        metavar="IRI",
+        help="What relative IRIs in streams and graphs are resolved against. Without it, elements"
+        " that have one are rejected; in a graph the file's own address is the base.",
+    ),
+]
 Feed = Annotated[
     bool,
     typer.Option(

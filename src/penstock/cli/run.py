@@ -14,6 +14,7 @@ import typer
 from penstock.cli.options import (
     INTERRUPTED,
     Ahead,
+    Base,
     Debug,
     Feed,
     Graphs,
@@ -22,6 +23,7 @@ from penstock.cli.options import (
     MapFile,
     Queries,
     Quiet,
+    StreamFormat,
     Streams,
     Tick,
     existing_queries,
@@ -132,14 +134,7 @@ def run(
         bool, typer.Option("--strict", help="Stop at the first line that cannot be read.")
     ] = False,
     feed: Feed = True,
-    stream_format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="The format of the streams where file names do not tell: nquads, trig, jsonld,"
-            " parquet or csv (standard input: nquads).",
-        ),
-    ] = None,
+    stream_format: StreamFormat = None,
     start_predicate: Annotated[
         str | None,
         typer.Option(
@@ -152,14 +147,7 @@ def run(
         str | None,
         typer.Option(metavar="IRI", help="States an element's end, beside --start-predicate."),
     ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            metavar="IRI",
-            help="What relative IRIs in streams and graphs are resolved against. Without it, elements"
-            " that have one are rejected; in a graph the file's own address is the base.",
-        ),
-    ] = None,
+    base: Base = None,
     max_line: Annotated[
         str,
         typer.Option(

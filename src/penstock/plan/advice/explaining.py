@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 
 from penstock.algebra.printing import to_sexpr
 from penstock.algebra.relations import HULL
+from penstock.errors import shortened
 from penstock.plan import steps
+from penstock.plan.advice.overview import Overview
 from penstock.plan.advice.retention import describe_memory
-from penstock.plan.analysis.keys import Key, NoKey
-from penstock.plan.planning import Plan, PlannedQuery
+from penstock.plan.analysis.keys import Key
+from penstock.plan.planning import PlannedQuery
 from penstock.plan.steps import Step
+from penstock.terms import NamedNode
 from penstock.timeline import format_duration
 
-
-def explain_plan(query: PlannedQuery, plan: Plan) -> str:
-    """The partition key (or why there is none), what operators remember, and the steps."""
-    lines = [_key_line(query.key), ""]
-    dataset = plan.catalog.active(query.parsed.query.dataset)
-    memory = describe_memory(query.parsed.query.pattern, None, dataset)
-    lines += ["memory", *(f"  {line}" for line in memory or ["nothing beyond the watermark"])]
-    lines += ["", "steps", *(f"  {line}" for line in _tree(query.step, query))]
-    return "\n".join(lines)
+_IRI = re.compile(r"<([^<>\s]+)>")
+_LONGEST = 120
+"""Characters of an expression that are shown."""
 
 
-def _key_line(key: Key | NoKey) -> str:
-    if isinstance(key, Key):
-        return f"partition key  {key.variable}: rows with different values never meet"
-    return f"partition key  none, so it runs in one partition: {key.reason}"
+def explain_plan(overview: Overview, places: Sequence[int], *, assumed: bool = False) -> str:
+    """The run as a whole; then, query by query, the partition key (or why there is none), what
+    operators remember, and the steps."""
+    parts = ["\n".join(overview.lines(assumed))]
+    for place in places:
+        query = overview.plan.queries[place]
+        if len(overview.plan.queries) > 1:
+            origin = f"{query.parsed.origin}:" if query.parsed.origin else "line "
+            parts.append(f"== {query.name}  {query.kind.upper()}, {origin}{query.parsed.place.line}")
+        parts.append(f"reads          {overview.reads(place)}\n{_key_line(query)}")
+        dataset = overview.plan.catalog.active(query.parsed.query.dataset)
+        memory = describe_memory(query.parsed.query.pattern, None, dataset)
+        parts.append(_block("memory", memory or ["nothing beyond the watermark"]))
+        parts.append(_block("steps", _tree(query, overview)))
+    return "\n\n".join(part for part in parts if part)
 
 
-def explain_steps(plan: Plan) -> str:
+def _block(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([title, *(f"  {line}" for line in lines)])
+
+
+def _key_line(query: PlannedQuery) -> str:
+    if isinstance(query.key, Key):
+        return f"partition key  {query.key.variable}: rows with different values never meet"
+    reason = _IRI.sub(
+        lambda iri: to_sexpr(NamedNode(iri[1]), prefixes=query.parsed.prefixes), query.key.reason
+    )
+    return f"partition key  none, so it runs in one partition: {reason}"
+
+
+def explain_steps(overview: Overview) -> str:
     """The run on Spark: the stages, and what each does for these queries."""
+    plan = overview.plan
     found: dict[Step, None] = {}
     for query in plan.queries:
         found.update(dict.fromkeys(query.step.walk()))
@@ -41,14 +64,16 @@ def explain_steps(plan: Plan) -> str:
     keyed = [query for query in plan.queries if isinstance(query.key, Key)]
     lines = [
         "source    splits of files by byte range (Python data source, one task per core)",
+        *(f"            {each.place}" for each in overview.streams if each.place),
         "decode    bytes to columns of term ids, instants and intervals",
         "match     " + _counted(len(scans), "triple pattern"),
-        *(f"            {_label(scan)}" for scan in scans),
+        *(f"            {_label(scan, overview.user[scan])}" for scan in scans),
         "exchange  one Arrow payload per split and shard, grouped by shard",
         f"            {_counted(len(keyed), 'query', 'queries')} spread by key,"
         f" {len(plan.queries) - len(keyed)} in the first shard",
         "detect    transformWithState over shards, state in RocksDB as appended chunks",
-        *(f"            {_label(step)}" for step in stateful),
+        *(f"            {_label(step, overview.user[step])}" for step in stateful),
+        *(f"            static knowledge: {each.place}" for each in overview.graphs if each.place),
         "emit      foreachBatch: sinks write each batch once, by its number",
     ]
     return "\n".join(lines)
@@ -58,22 +83,24 @@ def _counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
-def _tree(step: Step, query: PlannedQuery) -> Iterator[str]:
+def _tree(query: PlannedQuery, overview: Overview) -> Iterator[str]:
     """The steps, each above its inputs; what stands there already is not shown again."""
     shown: set[Step] = set()
-    waiting = [(step, 0)]
+    waiting = [(query.step, 0, "")]
     while waiting:
-        step, depth = waiting.pop()
+        step, depth, told = waiting.pop()
         again = step in shown and step.inputs
-        yield "  " * depth + _label(step, query) + ("  (as above)" if again else "")
+        others = overview.shared_with(step, query)
+        remarks = ["as above"] if again else [f"shared with {others}"] if others != told else []
+        yield "  " * depth + _label(step, query) + "".join(f"  ({remark})" for remark in remarks)
         if not again:
             shown.add(step)
-            waiting += [(below, depth + 1) for below in reversed(step.inputs)]
+            waiting += [(below, depth + 1, others) for below in reversed(step.inputs)]
 
 
-def _label(step: Step, query: PlannedQuery | None = None) -> str:
+def _label(step: Step, query: PlannedQuery) -> str:
     """A step in one line: its name and what is not another step."""
-    prefixes = query.parsed.prefixes if query else ()
+    prefixes = query.parsed.prefixes
     if isinstance(step, steps.Scan):
         terms = (step.subject, step.predicate, step.object)
         shown = " ".join(f"?{t}" if isinstance(t, str) else to_sexpr(t, prefixes=prefixes) for t in terms)
@@ -86,7 +113,8 @@ def _label(step: Step, query: PlannedQuery | None = None) -> str:
         elif field.name == "interval" and value is not HULL:
             parts.append(value.value)
         elif field.name in ("condition", "expression") and value is not None:
-            parts.append(to_sexpr(value, prefixes=prefixes).replace("\n", " "))
+            written = " ".join(to_sexpr(value, prefixes=prefixes).split())
+            parts.append(shortened(written, _LONGEST))
         elif field.name == "var":
             parts.append(f"?{value} :=")
         elif field.name in ("vars", "keys") and isinstance(value, tuple):

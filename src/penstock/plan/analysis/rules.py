@@ -220,7 +220,7 @@ def programs(
     feeds = [(edge.rule, edge.query) for edge in edges]
     in_cycle = {
         place
-        for members in _cycles(len(queries), feeds)
+        for members in cycles(len(queries), feeds)
         for place in members
         if len(members) > 1 or (place, place) in feeds
     }
@@ -247,7 +247,7 @@ _LET_TIME_PASS = (
 def check_recursion(queries: Sequence[Query], edges: Sequence[Connection], names: Sequence[str]) -> None:
     """Refuse recursion through absence, or with new terms, in which time does not move on."""
     standing = [edge for edge in edges if not edge.later]
-    for members in _cycles(len(queries), [(edge.rule, edge.query) for edge in standing]):
+    for members in cycles(len(queries), [(edge.rule, edge.query) for edge in standing]):
         within = [e for e in standing if e.rule in members and e.query in members]
         who = in_words(f"`{names[place]}`" for place in sorted(members))
         subject = f"the rule {who} feeds itself" if len(members) == 1 else f"{who} feed each other"
@@ -386,7 +386,7 @@ def components(count: int, feeds: Sequence[tuple[int, int]]) -> list[list[int]]:
     return found[::-1]
 
 
-def _cycles(count: int, feeds: Sequence[tuple[int, int]]) -> list[list[int]]:
+def cycles(count: int, feeds: Sequence[tuple[int, int]]) -> list[list[int]]:
     """The components in which something feeds itself."""
     return [
         members

@@ -1,0 +1,162 @@
+"""What `penstock explain` says of a run as a whole: its sources, who feeds whom, what is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.plan import steps
+from penstock.plan.analysis.rules import cycles
+from penstock.plan.catalog import Catalog
+from penstock.plan.planning import Plan, PlannedQuery
+from penstock.plan.sources import RuleGraph, Source, Static, Stream, Window
+from penstock.plan.steps import Step
+from penstock.plan.wording import in_words
+
+MOST_NAMES = 8
+"""Names of queries or sources in one line; of the others their number is told."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """Where a registered stream or graph comes from, as its user said it."""
+
+    iri: str | None
+    place: str = ""
+
+
+class Overview:
+    """A plan, seen as a whole. `streams` and `graphs` say where those of the catalog come from."""
+
+    def __init__(self, plan: Plan, streams: Sequence[Input] = (), graphs: Sequence[Input] = ()) -> None:
+        self.plan = plan
+        self.streams = list(streams) or [Input(each.iri) for each in plan.catalog.streams]
+        self.graphs = list(graphs) or [Input(each.iri) for each in plan.catalog.graphs]
+
+    # --- the run ---
+
+    def lines(self, assumed: bool) -> Iterator[str]:
+        """The sources and the queries; `assumed`: nobody has said which streams there are."""
+        if assumed:
+            yield f"assumed  {_assumed(self.plan.catalog)}"
+        else:
+            for each in self.streams:
+                yield f"stream   {_input(each)}"
+        for each in self.graphs:
+            yield f"graph    {_input(each)}"
+        if len(self.plan.queries) > 1:
+            width = max(len(query.name) for query in self.plan.queries)
+            for place, query in enumerate(self.plan.queries):
+                yield f"query    {query.name:{width}}  {self._feeding(place)}"
+        for program in self.plan.programs:
+            feeds = [(edge.rule, edge.query) for edge in program.connections]
+            for cycle in cycles(len(self.plan.queries), feeds) if program.recursive else ():
+                names = _named(self.plan.queries[i].name for i in sorted(cycle))
+                yield f"recurs   {names} {'feed each other' if len(cycle) > 1 else 'feeds itself'}"
+            if max(program.strata, default=0):
+                layers: dict[int, list[str]] = {}
+                for place, stratum in zip(program.queries, program.strata, strict=True):
+                    layers.setdefault(stratum, []).append(self.plan.queries[place].name)
+                order = ", then ".join(_named(layers[stratum]) for stratum in sorted(layers))
+                yield f"order    {order}: what looks for absence comes after what derives"
+        if shared := [step for step in self._users if len(self._users[step]) > 1]:
+            whole = len(self._users)
+            yield f"shared   {len(shared)} of {whole} steps work for several queries"
+
+    def _feeding(self, place: int) -> str:
+        kind = self.plan.queries[place].kind.upper()
+        feeds = [f"feeds {_named(self.feeds(place))}"] if self.feeds(place) else []
+        fed = [f"fed by {_named(self.fed_by(place))}"] if self.fed_by(place) else []
+        return ", ".join([kind, *fed, *feeds])
+
+    # --- a query in it ---
+
+    @cached_property
+    def _links(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+        """The names of the queries that each query feeds, and of those that it is fed by."""
+        feeds: dict[int, dict[int, None]] = {}
+        fed: dict[int, dict[int, None]] = {}
+        for program in self.plan.programs:
+            for edge in program.connections:
+                feeds.setdefault(edge.rule, {})[edge.query] = None
+                fed.setdefault(edge.query, {})[edge.rule] = None
+        named = [
+            {place: [self.plan.queries[i].name for i in sorted(others)] for place, others in each.items()}
+            for each in (feeds, fed)
+        ]
+        return named[0], named[1]
+
+    def feeds(self, place: int) -> list[str]:
+        """The names of the queries that read what a rule derives."""
+        return self._links[0].get(place, [])
+
+    def fed_by(self, place: int) -> list[str]:
+        """The names of the rules whose triples a query reads."""
+        return self._links[1].get(place, [])
+
+    def reads(self, place: int) -> str:
+        """What the triple patterns of a query look at."""
+        found: dict[Source, None] = {}
+        for step in self.plan.queries[place].step.walk():
+            if isinstance(step, steps.Scan):
+                found.update(dict.fromkeys(step.sources))
+        rules = self.fed_by(place)
+        names = [name for source in sorted(found, key=_order) if (name := self._source(source, rules))]
+        return _named(dict.fromkeys(names)) or "nothing"
+
+    def _source(self, source: Source, rules: Sequence[str]) -> str | None:
+        match source:
+            case Stream(place=place):
+                return f"stream {_input(self.streams[place])}"
+            case Window(stream=Stream(place=place), name=name):
+                return f"window {name} of {_input(self.streams[place])}"
+            case Static(place=place):
+                return f"graph {_input(self.graphs[place])}"
+            case RuleGraph(iri=iri):  # read, but maybe nobody writes into it
+                into = f" into <{iri}>" if iri is not None else ""
+                return f"what {_named(rules)} derive{'s' if len(rules) == 1 else ''}{into}" if rules else None
+        raise TypeError(f"{type(source).__name__} is not a source")
+
+    @cached_property
+    def _users(self) -> dict[Step, list[str]]:
+        """The steps of the run with the queries that they work for."""
+        found: dict[Step, list[str]] = {}
+        for query in self.plan.queries:
+            for step in dict.fromkeys(query.step.walk()):
+                found.setdefault(step, []).append(query.name)
+        return found
+
+    @cached_property
+    def user(self) -> dict[Step, PlannedQuery]:
+        """The first query that each step works for."""
+        queries = {query.name: query for query in self.plan.queries}
+        return {step: queries[names[0]] for step, names in self._users.items()}
+
+    def shared_with(self, step: Step, query: PlannedQuery) -> str:
+        """The other queries that a step works for, too; empty if there are none."""
+        return _named(name for name in self._users[step] if name != query.name)
+
+
+def _assumed(catalog: Catalog) -> str:
+    names = [f"<{stream.iri}>" for stream in catalog.streams if stream.iri is not None]
+    named = f", and {_named(names)} as stream{'s' if len(names) > 1 else ''}" if names else ""
+    return f"one stream without a name{named}; --stream and --graph explain a run as it will be"
+
+
+def _input(each: Input) -> str:
+    if each.iri is None:
+        return each.place or "without a name"
+    return f"<{each.iri}>" + (f" = {each.place}" if each.place else "")
+
+
+def _named(names: Iterable[str]) -> str:
+    """Names in words; of many the first, and how many more."""
+    names = list(names)
+    if len(names) > MOST_NAMES:
+        names = [*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} more"]
+    return in_words(names)
+
+
+def _order(source: Source) -> tuple:
+    return (Stream, Window, Static, RuleGraph).index(type(source)), str(source)
