@@ -63,7 +63,7 @@ PIECES = (
 
 @pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
 def test_the_lexer_takes_the_longest_token(language):
-    lark = parser(*language.grammars)
+    lark = parser(language)
     terminals = [(terminal.name, re.compile(terminal.pattern.to_regexp())) for terminal in lark.terminals]
     chance = random.Random(7)
     tokens = 0
