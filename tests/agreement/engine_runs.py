@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
@@ -59,10 +62,27 @@ def engine_answers(
 ) -> list[Counter[Row]]:
     """The engine's answers to each query; `restore`: every so often from stored chunks alone.
 
-    Without a `tuning` the case's seed chooses one.
+    Without a `tuning` the case's seed chooses one. The static knowledge of every other case is mapped
+    from a file, as the processes of a run do.
     """
-    with _sealed_frames():
-        return _answers(case, shards, restore, tuning or tuning_of(case.seed))
+    program = program_of(case, shards, tuning or tuning_of(case.seed))
+    with tempfile.TemporaryDirectory() as scratch, _sealed_frames():
+        if case.seed % 2:
+            program = travelled(program, Path(scratch))
+        known = contents(program)
+        answers = _answers(case, program, restore)
+        assert contents(program) == known, "somebody has written into what all shards share"
+        return answers
+
+
+def travelled(program: Program, directory: Path) -> Program:
+    """The program as another process has it."""
+    return pickle.loads(pickle.dumps(program.prepared(directory)))
+
+
+def contents(program: Program) -> dict[str, bytes]:
+    """All that shards have in common when they open."""
+    return {} if program.image is None else {name: a.tobytes() for name, a in program.image.arrays.items()}
 
 
 @contextmanager
@@ -80,8 +100,8 @@ def _sealed_frames() -> Iterator[None]:
         yield
 
 
-def _answers(case: Case, shards: int, restore: bool, tuning: Tuning) -> list[Counter[Row]]:
-    program = program_of(case, shards, tuning)
+def _answers(case: Case, program: Program, restore: bool) -> list[Counter[Row]]:
+    shards = program.shards
     live = [program.open(number) for number in range(shards)]
     stored: list[dict[str, bytes]] = [{} for _ in live]
     random = Random(case.seed)

@@ -18,6 +18,7 @@ _BENCHES = {
     "queries": ("queries", "queries", "1, 10 and 100 queries in one run"),
     "memory": ("memory", "memory", "memory over a stream and one ten times as long"),
     "start": ("start", "start", "from the shell to the first answer, beside the smallest PySpark script"),
+    "knowledge": ("knowledge", "knowledge", "5 million static triples, over 1 and 8 shards"),
     "latency": ("latency", "latency", "from an element's arrival to its answer, with --follow"),
 }
 

@@ -254,17 +254,23 @@ def enter_one(table, id_, begin, end):
 
 
 @njit(cache=True)
-def enter_all(table, count, texts, used, ids, offsets, data):
+def enter_all(table, count, texts, used, ids, offsets, data, base, base_texts):
     """Adds texts to a table with room; (entries, bytes used, index of a collision or -1).
 
-    `table` must have room for all the ids, and `texts` for all the data.
+    `table` must have room for all the ids, and `texts` for all the data. What a table `base` (an empty
+    array: there is none) has is not added.
     """
     address, mask = address_of(table), mask_of(table)
     to, source = address_of(texts), address_of(data)
+    below, below_mask, below_texts = address_of(base), mask_of(base), address_of(base_texts)
     for i in range(len(ids)):
         begin = offsets[i]
         end = offsets[i + 1]
-        found = seek(address, mask, to, ids[i], source, begin, end)
+        found = ABSENT
+        if len(base):
+            found = seek(below, below_mask, below_texts, ids[i], source, begin, end)
+        if found == ABSENT:
+            found = seek(address, mask, to, ids[i], source, begin, end)
         if found == OTHER:
             return count, used, i
         if found == ABSENT:

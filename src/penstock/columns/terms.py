@@ -29,6 +29,7 @@ from penstock.terms import Term
 ARROW_SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.large_binary())])
 _CACHED_TERMS = 65_536
 LEAST_TERMS, LEAST_BYTES = 1024, 1 << 16  # what an empty table has room for
+_NOTHING = (np.empty(0, np.int64), np.empty(0, np.uint8))
 
 
 def _collision(id_: int, one: bytes, other: bytes) -> InputError:
@@ -120,10 +121,16 @@ class TermTable:
 
     A chunk that is only offered costs nothing until it is known which of its texts are needed
     (`accept`), or until somebody looks for one that is not there: then all of them are taken over.
+
+    What stands in a table `below` this one is known here too, and not kept again: the texts of
+    static knowledge are the same memory for all shards of a machine (`from_arrays`).
     """
 
-    def __init__(self, chunk: TermChunk | None = None, *, key: int = 0) -> None:
+    def __init__(
+        self, chunk: TermChunk | None = None, *, key: int = 0, below: TermTable | None = None
+    ) -> None:
         self.key = key
+        self.below = below
         self._table = interning.new_table(LEAST_TERMS)
         self._texts = np.empty(LEAST_BYTES, np.uint8)
         self._used = 0
@@ -136,15 +143,26 @@ class TermTable:
     def __reduce__(self):
         return partial(TermTable, key=self.key), (self.chunk(),)
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All that is here (and not below) as two arrays, from which `from_arrays` makes a table at once."""
+        return {"table": self._table, "texts": self._texts[: self._used]}
+
+    @classmethod
+    def from_arrays(cls, table: np.ndarray, texts: np.ndarray, count: int, key: int) -> TermTable:
+        """A table over arrays that are not written to: put another one above it to add terms."""
+        made = cls(key=key)
+        made._table, made._texts, made._used, made._count = table, texts, len(texts), count
+        return made
+
     def __len__(self) -> int:
-        return self._count
+        return self.size + (self.below.size if self.below is not None else 0)
 
     def __contains__(self, id_: int) -> bool:
-        return bool(self._places(np.array([id_], np.int64))[0] >= 0)
+        return bool(self._located(np.array([id_], np.int64))[1][0] >= 0)
 
     @property
     def size(self) -> int:
-        """How many hashed ids have their text here."""
+        """How many hashed ids have their text here, and not below."""
         return self._count
 
     @property
@@ -173,6 +191,7 @@ class TermTable:
             interning.frozen(chunk.ids),
             interning.frozen(chunk.offsets),
             interning.frozen(chunk.data),
+            *self._below(),
         )
         if collision >= 0:
             id_ = int(chunk.ids[collision])
@@ -200,11 +219,14 @@ class TermTable:
         for chunk in offered:
             self.add_chunk(chunk)
 
+    def _below(self) -> tuple[np.ndarray, np.ndarray]:
+        return _NOTHING if self.below is None else (self.below._table, self.below._texts)
+
     def add_text(self, text: bytes) -> int:
         """Takes over the N-Triples text of a term that has no inline id; its id."""
         id_ = hash_text(text, self.key)
-        place = int(interning.places_of(self._table, np.array([id_], np.int64))[0])
-        if place < 0:
+        known = self._known(id_, offered=False)
+        if known is None:
             if len(text) > LONGEST:
                 raise InputError(f"a term of {len(text):,} bytes is longer than 128 MiB")
             self._reserve(1, len(text))
@@ -212,7 +234,7 @@ class TermTable:
             interning.enter_one(self._table, id_, self._used, self._used + len(text))
             self._used += len(text)
             self._count += 1
-        elif (known := self._text(id_)) != text:
+        elif known != text:
             raise _collision(id_, known, text)
         return id_
 
@@ -221,20 +243,46 @@ class TermTable:
         id_ = id_of(term, self.key)
         return id_ if id_ < HASHED else self.add_text(term_text(term))
 
-    def _places(self, ids: np.ndarray) -> np.ndarray:
-        """Where the text of each id is, -1 where there is none; looks among offered texts too."""
+    def _located(self, ids: np.ndarray, *, offered: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """Texts, and the place of each id's text in them; -1 for ids without one, also among the offered."""
         places = interning.places_of(self._table, ids)
-        if self._offered and ((places < 0) & (ids >= HASHED)).any():
+        missing = (places < 0) & (ids >= HASHED)
+        if not missing.any():
+            return self._texts, places
+        under = np.full(len(ids), -1, np.int64)
+        if self.below is not None:
+            under[missing] = interning.places_of(self.below._table, ids[missing])
+        if offered and self._offered and (missing & (under < 0)).any():
             self._accept_all()
             places = interning.places_of(self._table, ids)
-        return places
+        mine, others = places >= 0, under >= 0
+        if not others.any():
+            return self._texts, places
+        if not mine.any():
+            return self.below._texts, under
+        # Texts of both kinds, in a place of their own.
+        found, size, data = np.full(len(ids), -1, np.int64), 0, []
+        for texts, where, chosen in ((self._texts, places, mine), (self.below._texts, under, others)):
+            offsets, copied = interning.gather(texts, where[chosen])
+            found[chosen] = (offsets[:-1] + size) << LENGTH_BITS | np.diff(offsets)
+            size += len(copied)
+            data.append(copied)
+        return np.concatenate(data), found
+
+    def _known(self, id_: int, *, offered: bool = True) -> bytes | None:
+        """The text of a hashed id, if it is known."""
+        texts, places = self._located(np.array([id_], np.int64), offered=offered)
+        place = int(places[0])
+        if place < 0:
+            return None
+        begin = place >> LENGTH_BITS
+        return texts[begin : begin + (place & LONGEST)].tobytes()
 
     def _text(self, id_: int) -> bytes:
-        place = int(self._places(np.array([id_], np.int64))[0])
-        if place < 0:
+        text = self._known(id_)
+        if text is None:
             raise KeyError(f"no text for the id {id_:#x}")
-        begin = place >> LENGTH_BITS
-        return self._texts[begin : begin + (place & LONGEST)].tobytes()
+        return text
 
     def _term(self, id_: int) -> Term:
         """The term of an id, inline or hashed (as `term`, which remembers recent answers)."""
@@ -246,11 +294,11 @@ class TermTable:
     def texts(self, ids: np.ndarray) -> pa.LargeBinaryArray:
         """The N-Triples text of each id; null for unbound (0)."""
         ids = np.ascontiguousarray(ids, np.int64)
-        places = self._places(ids)
+        known, places = self._located(ids)
         missing = (places < 0) & (ids >= HASHED)
         if missing.any():
             raise KeyError(f"no text for the id {int(ids[missing][0]):#x}")
-        offsets, data = render(ids, places, self._texts)
+        offsets, data = render(ids, places, known)
         bound = pa.py_buffer(np.packbits(ids != 0, bitorder="little"))
         buffers = [bound, pa.py_buffer(offsets), pa.py_buffer(data)]
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ids), buffers)
@@ -269,22 +317,27 @@ class TermTable:
     def subset(self, ids: np.ndarray) -> TermChunk:
         """The texts of those of the ids that are hashed, each once."""
         hashed = _distinct_hashed(ids)
-        places = self._places(hashed)
+        known, places = self._located(hashed)
         if len(places) and places.min() < 0:
             raise KeyError(f"no text for the id {int(hashed[places.argmin()]):#x}")
-        return TermChunk(hashed, *interning.gather(self._texts, places))
+        return TermChunk(hashed, *interning.gather(known, places))
 
     def chunk(self) -> TermChunk:
-        """Everything that is here."""
+        """Everything that is known here."""
         self._accept_all()
         ids, places = interning.entries(self._table, self._count)
+        if self.below is not None:
+            return self.subset(
+                np.concatenate([ids, interning.entries(self.below._table, self.below.size)[0]])
+            )
         order = np.argsort(ids)
         return TermChunk(ids[order], *interning.gather(self._texts, places[order]))
 
     def retain(self, ids: np.ndarray) -> None:
-        """Forgets all texts but those of the given ids (ids without a text here are ignored)."""
+        """Forgets all texts but those of the given ids (and those below)."""
         hashed = _distinct_hashed(ids)
-        places = self._places(hashed)
+        self._accept_all()
+        places = interning.places_of(self._table, hashed)
         known = places >= 0
         offsets, data = interning.gather(self._texts, places[known])
         self.term.cache_clear()

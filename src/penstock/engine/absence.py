@@ -98,11 +98,18 @@ class AbsenceOperator(Gathering):
         super().__init__(step, name, surroundings)
         depends = any(other.reads_stream for other in step.inputs[1:])
         self.waiting = waiting(self, "required", step.required, depends)
+        self.matchers: list[Matcher] = []
+
+    def foresee(self) -> None:
+        for matcher in self.matchers:
+            matcher.foresee()
 
     def since(self, side: str, other: Step, vars: tuple[str, ...]) -> Since:
         """Remembers since when another input has partners for rows with these columns."""
         shared = tuple(var for var in vars if var in other.vars)
-        return Since(self.store(side, shared, forever, shared), vars, shared, Meeting(ENDED))
+        since = Since(self.store(side, shared, forever, shared), vars, shared, Meeting(ENDED))
+        self.matchers.append(since)
+        return since
 
 
 class OuterOperator(AbsenceOperator):
@@ -113,6 +120,7 @@ class OuterOperator(AbsenceOperator):
         shared = tuple(var for var in step.required.vars if var in step.optional.vars)
         store = self.store("optional", step.optional.vars, until(step.meeting.latest_end(Side.RIGHT)), shared)
         self.optional = Matcher(store, step.required.vars, shared, step.meeting)
+        self.matchers.append(self.optional)
         keeps_own = step.interval is IntervalRule.LEFT
         self._interval = ("left", "left") if keeps_own else ("least", "greatest")
         self._seeking = step.vars + tuple(tag for _, tag in step.tags)

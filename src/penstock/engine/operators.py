@@ -107,6 +107,9 @@ class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come 
     def restored(self) -> None:  # noqa: B027 — most have nothing to do
         """Called after the stores were filled from chunks."""
 
+    def foresee(self) -> None:  # noqa: B027 — most have nothing to do
+        """Makes the indexes of timeless rows that rows with time will look into, for an image."""
+
 
 def is_belated(step: Step) -> bool:
     """Whether rows may come long after their end: bindings substituted into EXISTS are below."""
@@ -225,7 +228,11 @@ class Seen:
             return None
         ends = frame.end
         if self._latest == NEVER:
-            stored = [rows.end[: rows.count].max() for rows in self.store.parts.values() if rows.count]
+            stored = [
+                rows.end[: rows.count].max()
+                for (_, timeless), rows in self.store.parts.items()
+                if rows.count and not timeless
+            ]
             self._latest = int(max(stored, default=NEVER))
         latest, self._latest = self._latest, max(self._latest, int(ends.max()))
         rising = ends[1:] > ends[:-1]
@@ -291,17 +298,27 @@ class UniqueOperator(Gathering):
 
     def _unsubsumed(self, frame: Frame) -> Frame:
         """Without the timed rows whose bindings are also there timeless."""
-        rows = self.seen.store.parts.get((0, True))
-        if rows is None or not rows.count or not len(frame):
+        index = self._timeless_index()
+        if index is None or not len(frame):
             return frame
-        columns = list(range(len(frame.vars)))
-        if self._timeless is None:
-            self._timeless = Index(rows, columns, timed=False)
         timed = np.flatnonzero(~frame.timeless_mask())
         covered = np.zeros(len(frame), bool)
-        for left, _ in probe_pairs(frame.take(timed), columns, self._timeless, AT_ANY_TIME):
+        columns = index.columns.tolist()
+        for left, _ in probe_pairs(frame.take(timed), columns, index, AT_ANY_TIME):
             covered[timed[left]] = True
         return frame.take(~covered)
+
+    def _timeless_index(self) -> Index | None:
+        rows = self.seen.store.parts.get((0, True))
+        if rows is None or not rows.count:
+            return None
+        if self._timeless is None:
+            self._timeless = Index(rows, list(range(len(self.step.vars))), timed=False)
+        return self._timeless
+
+    def foresee(self) -> None:
+        if self.step.subsume and (index := self._timeless_index()) is not None:
+            index.sync()
 
 
 def tags_of(frame: Frame, columns: tuple[str, ...], key: int) -> np.ndarray:
@@ -391,6 +408,12 @@ class JoinOperator(Gathering):
     def restored(self) -> None:
         self._pair_up(Frame.empty(self.left.vars), Frame.empty(self.right.vars))
 
+    def foresee(self) -> None:
+        for store, below in ((self.left, self.step.left), (self.right, self.step.right)):
+            if below.reads_stream:
+                store.part(store.usual)
+        self.restored()
+
 
 class Matcher:
     """Finds the compatible rows of a store for the rows of a frame."""
@@ -422,6 +445,13 @@ class Matcher:
                 partners = rows.frame(self.store.vars)
                 for i, j in probe_pairs(left, columns, index, self.meeting):
                     yield left.ids[-1][i], partners, j
+
+    def foresee(self) -> None:
+        """Makes the indexes of timeless rows that are looked into, if all shared variables are bound."""
+        for part, rows in self.store.parts.items():
+            if part[1] and rows.count:
+                bound = self.store.bound(part)
+                self._index(part, rows, tuple(var for var in self.shared if var in bound), False).sync()
 
     def _index(self, part: tuple, rows: Rows, keys: tuple[str, ...], timed: bool) -> Index:
         if (part, keys, timed) not in self._indexes:

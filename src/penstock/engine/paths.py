@@ -25,6 +25,10 @@ class ClosureOperator(Gathering):
         self.after = _Composition(store, "x", meeting)
         self.before = _Composition(store, "y", meeting)
 
+    def foresee(self) -> None:
+        for composition in (self.after, self.before):
+            composition.foresee()
+
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         new = self.seen.add(inputs[0])
         while len(new):
@@ -50,12 +54,23 @@ class _Composition:
                 if len(chosen) and rows.count:
                     yield from self._compose(chosen, rows, not (none or other))
 
-    def _compose(self, frame: Frame, rows: Rows, timed: bool) -> Iterator[Frame]:
-        tags = range(2, len(frame.vars))
+    def foresee(self) -> None:
+        """Makes the index of timeless pairs, which pairs with time are composed with too."""
+        for (_, timeless), rows in self.store.parts.items():
+            if timeless and rows.count:
+                self._index(rows, timed=False).sync()
+
+    def _index(self, rows: Rows, timed: bool) -> Index:
         key = (id(rows), timed)
         if key not in self._indexes:
+            tags = range(2, len(self.store.vars))
             self._indexes[key] = Index(rows, [self.column, *tags], timed=timed)
-        for i, j in probe_pairs(frame, [1 - self.column, *tags], self._indexes[key], self.meeting):
+        return self._indexes[key]
+
+    def _compose(self, frame: Frame, rows: Rows, timed: bool) -> Iterator[Frame]:
+        tags = range(2, len(frame.vars))
+        index = self._index(rows, timed)
+        for i, j in probe_pairs(frame, [1 - self.column, *tags], index, self.meeting):
             mine, other = frame.take(i), rows.frame(frame.vars, j)
             first, second = (mine, other) if self.column == 0 else (other, mine)
             yield Frame(

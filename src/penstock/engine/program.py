@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
+from copy import copy
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -21,16 +23,19 @@ from penstock.decode.occurrences import Occurrences
 from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
 from penstock.engine.exchange import match, spread, texts_for
+from penstock.engine.image import Image, ImageFile, image_by
 from penstock.engine.network import Network, network
 from penstock.engine.shard import Shard
 from penstock.engine.thresholds import Sieve, sieves
 from penstock.engine.tuning import TUNING, Tuning
+from penstock.errors import storing
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.analysis.keys import Key
 from penstock.plan.planning import Plan
 from penstock.plan.sources import Stream, streams
 
+IMAGE_FILE = "image.arrow"
 _NO_TERMS = TermChunk()
 
 
@@ -50,12 +55,15 @@ class Program:
         self.plan = plan
         self.key = key  # of the ids of terms
         self.graphs = [graph.keyed(key) for graph in graphs]
+        self.knowledge = [(graph.iri, graph.digest) for graph in self.graphs]
         self.shards = shards
         self.now = now
         self.tuning = tuning
+        self.file: ImageFile | None = None  # has the static knowledge, if it is not in `graphs`
 
     def __getstate__(self) -> dict:
-        return {name: getattr(self, name) for name in ("plan", "key", "graphs", "shards", "now", "tuning")}
+        names = ("plan", "key", "graphs", "knowledge", "shards", "now", "tuning", "file")
+        return {name: getattr(self, name) for name in names}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -64,8 +72,7 @@ class Program:
         for query in self.plan.queries:
             digest.update(f"{query.name}\0{query.parsed.text}\0".encode())
         digest.update(repr((self.plan.catalog.streams, self.shards, self.plan.feeds, __version__)).encode())
-        for graph in self.graphs:
-            digest.update(f"{graph.iri}\0".encode() + graph.triples.tobytes())
+        digest.update(repr(self.knowledge).encode())
         return digest.hexdigest()
 
     @cached_property
@@ -144,8 +151,37 @@ class Program:
         return payloads
 
     def open(self, shard: int) -> ProgramShard:
-        """A new shard, with the static knowledge taken in."""
+        """A new shard, with the static knowledge in it."""
         return ProgramShard(self, shard)
+
+    def prepared(self, directory: Path) -> Program:
+        """The same program with its static knowledge in a file there, which all processes of a run map."""
+        if not self.graphs:
+            return self
+        with storing(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+        made = copy(self)
+        made.__dict__.pop("image", None)
+        digest = hashlib.blake2b(repr(self.knowledge).encode(), digest_size=16).hexdigest()
+        made.file = ImageFile.written(self._new_image(), directory / IMAGE_FILE, digest)
+        made.graphs = []
+        return made
+
+    @cached_property
+    def image(self) -> Image | None:
+        """What static knowledge becomes in the operators; None if there is none."""
+        if self.file is not None:
+            return self.file.image()
+        return self._new_image() if self.graphs else None
+
+    def _new_image(self) -> Image:
+        return image_by(lambda: self.shard(range(len(self.plan.queries)), None))
+
+    def shard(self, queries: Iterable[int], image: Image | None) -> Shard:
+        """A shard that answers some of the queries."""
+        place = {step: i for i, step in enumerate(self.network.steps)}
+        outputs = {i: place[self.plan.queries[i].step] for i in queries}
+        return Shard(self.network, outputs, self.graphs, self.now, self.tuning, self.key, image)
 
     def lacks_predicate(self, counts: RowCounts) -> bool:
         """Whether a query has no answers, and names a predicate that has not occurred."""
@@ -164,12 +200,12 @@ class ProgramShard:
 
     def __init__(self, program: Program, number: int) -> None:
         # Queries without a key have all their rows in the first shard and answer only there.
-        queries = program.plan.queries
-        mine = [i for i, query in enumerate(queries) if number == 0 or isinstance(query.key, Key)]
-        place = {step: i for i, step in enumerate(program.network.steps)}
-        outputs = {i: place[queries[i].step] for i in mine}
+        queries = enumerate(program.plan.queries)
+        mine = [i for i, query in queries if number == 0 or isinstance(query.key, Key)]
         self.number = number
-        self.shard = Shard(program.network, outputs, program.graphs, program.now, program.tuning, program.key)
+        self.shard = program.shard(mine, program.image)
+        if program.image is not None and number == 0:
+            program.image.answer(self.shard)
         self.restore = self.shard.restore
         self.changes = self.shard.changes
 

@@ -13,6 +13,7 @@ from penstock.engine import absence, constructing, instants, operators, paths
 from penstock.engine.counting import RowCounts
 from penstock.engine.exchange import match
 from penstock.engine.expressions import Evaluator
+from penstock.engine.image import Image
 from penstock.engine.network import Edge, Network, Unit
 from penstock.engine.operators import Clock, Operator, Surroundings
 from penstock.engine.tuning import TUNING, Tuning
@@ -51,8 +52,9 @@ _CLOCK = "clock"
 class Shard:
     """The live state of one shard.
 
-    `net` and `outputs` (query → its last step) are the plan; `graphs` the static knowledge,
-    which is taken in when the shard opens and is not part of the stored state.
+    `net` and `outputs` (query → its last step) are the plan. Static knowledge is there when the
+    shard opens, and is not part of the stored state: it is taken in from the `graphs`, or `image` has
+    what has become of it when another shard took it in.
     """
 
     def __init__(
@@ -63,10 +65,11 @@ class Shard:
         now: int,
         tuning: Tuning = TUNING,
         key: int = 0,
+        image: Image | None = None,
     ) -> None:
         self.net = net
         self.tuning = tuning
-        self.terms = TermTable(key=key)
+        self.terms = TermTable(key=key, below=image.terms if image is not None else None)
         surroundings = Surroundings(self.terms, Evaluator(self.terms, now), tuning)
         self.operators = [
             OPERATORS[type(step)](step, str(place), surroundings) for place, step in enumerate(net.steps)
@@ -90,7 +93,11 @@ class Shard:
         self._answers: dict[int, list[Frame]] = {}
         self._taken: list[np.ndarray] = []  # ids of new rows that came further than filters by row
         self._kept_terms = 0
-        self._take_in_static(graphs)
+        self.static_counts = RowCounts()
+        if image is None:
+            self._take_in_static(graphs)
+        else:
+            image.give(self)
 
     # --- the three ways in: static knowledge, stored state, a batch ---
 
@@ -112,6 +119,14 @@ class Shard:
                 store.forget_fresh()
         # Every shard has the static knowledge, so what follows from it alone is counted apart.
         self.static_counts, self.counts = self.counts, RowCounts()
+
+    def answer(self, query: int, frame: Frame) -> None:
+        """Adds answers to those that the next step gives."""
+        self._answers.setdefault(query, []).append(frame)
+
+    def static_answers(self) -> dict[int, Frame]:
+        """What follows from static knowledge alone, by query; it is among the first step's answers."""
+        return {query: self._concatenated(query, frames) for query, frames in self._answers.items()}
 
     def restore(self, chunks: Iterable[tuple[str, bytes]]) -> None:
         """Takes over the chunks of the state store, right after opening."""
@@ -165,12 +180,12 @@ class Shard:
     def _moved_to(self, watermark: int) -> dict[int, Frame]:
         """Lets time move on; the new answers by query."""
         self._advance(watermark)
-        answers = {
-            query: Frame.concat(frames, self.net.steps[self.outputs[query]].vars)
-            for query, frames in self._answers.items()
-        }
+        answers = {query: self._concatenated(query, frames) for query, frames in self._answers.items()}
         self._answers = {}
         return answers
+
+    def _concatenated(self, query: int, frames: list[Frame]) -> Frame:
+        return Frame.concat(frames, self.net.steps[self.outputs[query]].vars)
 
     def _note_instants(self, stream: int, ends: np.ndarray) -> None:
         known = self._pending.get(stream, np.empty(0, np.int64))
@@ -280,7 +295,7 @@ class Shard:
                     self._deliver(edge, frame)
                     stays = True
             for query in self._results.get(place, ()):
-                self._answers.setdefault(query, []).append(frame)
+                self.answer(query, frame)
             if arrives and stays:
                 self._taken.append(frame.ids.reshape(-1))
 
@@ -324,7 +339,7 @@ class Shard:
             return
         used = [np.empty(0, np.int64)]
         used += [
-            rows.ids[:, : rows.count].reshape(-1)
+            rows.ids[:, rows.static : rows.count].reshape(-1)
             for operator in self.operators
             for store in operator.stores
             for rows in store.parts.values()

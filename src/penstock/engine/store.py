@@ -19,7 +19,7 @@ from penstock.engine import kernels
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.timeline import FOREVER, NEVER
 
-_STATIC = -1
+STATIC = -1
 
 Until = Callable[[Frame], np.ndarray]
 """Until which watermark each row of a frame is needed (FOREVER: always)."""
@@ -68,6 +68,9 @@ class Rows:
         self.until = np.empty(0, np.int64)
         self.chunk = np.empty(0, np.int64)  # the first chunk that had the row; it never sinks
         self.current = 0  # the chunk that rows which are appended now will be in
+        self.static = 0  # the first rows, which are static knowledge of an image (`engine/image.py`)
+        self.indexes: list[Index] = []  # those over these rows that see no times
+        self.prepared: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # nodes and slots that an image has
 
     def append(self, frame: Frame, until: np.ndarray) -> None:
         first, last = self.count, self.count + len(frame)
@@ -166,12 +169,36 @@ class Index:
         self.linked = self.filled = 0
         self.slots = np.full(64, -1, np.int64)
         self.nodes = _empty_nodes(0, kernels.KEYS + len(self.columns))
+        self._shared = False  # nodes and slots are an image's: others look at them too
+        if not timed:
+            rows.indexes.append(self)
+            self._begin_with_image()
+
+    @property
+    def name(self) -> str:
+        """What tells indexes apart that see no times."""
+        return f"{','.join(map(str, self.columns))};{self.number}"
+
+    def _begin_with_image(self) -> None:
+        if self.name in self.rows.prepared and not self.rows.generation:
+            self.nodes, self.slots = self.rows.prepared[self.name]
+            self.linked = self.filled = self.rows.static
+            self._shared = True
+
+    def _own(self) -> None:
+        """Before anything is written: what was an image's is copied."""
+        if self._shared:
+            nodes = _empty_nodes(*self.nodes.shape)
+            nodes[:] = self.nodes
+            self.nodes, self.slots = nodes, self.slots.copy()
+            self._shared = False
 
     def _begin_anew(self) -> None:
         """Forgets all nodes, and gives back the memory if there is far too much of it."""
         self.generation = self.rows.generation
         self.linked = self.filled = 0
-        if len(self.nodes) > 4 * len(self.rows.start):
+        if self._shared or len(self.nodes) > 4 * len(self.rows.start):
+            self._shared = False
             self.nodes = _empty_nodes(0, self.nodes.shape[1])
             self.slots = np.full(64, -1, np.int64)
         else:
@@ -182,16 +209,18 @@ class Index:
         rows, n = self.rows, self.rows.count
         if self.generation != rows.generation:
             self._begin_anew()
-        capacity = len(rows.start)
-        if len(self.nodes) < capacity:
-            grown = _empty_nodes(capacity, self.nodes.shape[1])
-            grown[: self.filled] = self.nodes[: self.filled]
-            self.nodes = grown
-        kernels.fill_nodes(
-            rows.ids, self.columns, self.number, rows.start, rows.end, self.filled, n, self.timed,
-            self.with_time, self.nodes,
-        )  # fmt: skip
-        self.filled = n
+        if n > self.filled:
+            self._own()
+            capacity = len(rows.start)
+            if len(self.nodes) < capacity:
+                grown = _empty_nodes(capacity, self.nodes.shape[1])
+                grown[: self.filled] = self.nodes[: self.filled]
+                self.nodes = grown
+            kernels.fill_nodes(
+                rows.ids, self.columns, self.number, rows.start, rows.end, self.filled, n, self.timed,
+                self.with_time, self.nodes,
+            )  # fmt: skip
+            self.filled = n
         if len(self.slots) < n:
             linked, self.linked = self.linked, 0
             self.slots = np.full(1 << int(2 * n - 1).bit_length(), -1, np.int64)
@@ -262,7 +291,7 @@ class Store:
             return
         timeless = frame.timeless_mask()
         if not timeless.any() and all(frame.ids[row].all() for row in self.split):
-            yield ((1 << len(self.split)) - 1, False), frame  # as rows mostly are
+            yield self.usual, frame
             return
         code = timeless.astype(np.int64)
         for bit, row in enumerate(self.split):
@@ -273,6 +302,11 @@ class Store:
             return
         for value in np.unique(code).tolist():
             yield (value >> 1, bool(value & 1)), frame.take(code == value)
+
+    @property
+    def usual(self) -> Part:
+        """The part of rows with time that have all variables of the join bound."""
+        return (1 << len(self.split)) - 1, False
 
     def part(self, key: Part) -> Rows:
         if key not in self.parts:
@@ -318,8 +352,9 @@ class Store:
     def expire(self, watermark: int) -> None:
         """Forgets rows that are no longer needed (some may stay for a while)."""
         self.before_expiry(watermark)
-        for rows in self.parts.values():
-            rows.expire(watermark)
+        for (_, timeless), rows in self.parts.items():
+            if not timeless:
+                rows.expire(watermark)
 
     # --- chunks in the state store ---
 
@@ -327,7 +362,7 @@ class Store:
         """What was appended so far is not part of the stored state."""
         self._fresh = []
         for rows in self.parts.values():
-            rows.chunk[: rows.count] = _STATIC
+            rows.chunk[: rows.count] = STATIC
 
     def changes(self, watermark: int) -> tuple[list[tuple[str, Frame]], list[str]]:
         """The new chunk (if any) and the keys of chunks that may go, since the last call.

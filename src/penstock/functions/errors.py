@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 
 class ExpressionError(Exception):
@@ -31,3 +32,8 @@ def take_refused() -> dict[str, int]:
     taken = dict(_refused)
     _refused.clear()
     return taken
+
+
+def add_refused(counts: Mapping[str, int]) -> None:
+    """Counts limits that were met in another process, or at another time."""
+    _refused.update(counts)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from pyoxigraph import DefaultGraph
@@ -25,6 +27,11 @@ class StaticGraph:
 
     def __len__(self) -> int:
         return self.triples.shape[1]
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for the same triples, with the ids of the same key."""
+        return hashlib.blake2b(np.ascontiguousarray(self.triples), digest_size=16).hexdigest()
 
     def predicates(self) -> frozenset[str]:
         """The IRIs that stand as predicates."""

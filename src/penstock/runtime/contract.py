@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import pyarrow as pa
 
@@ -53,6 +55,9 @@ class Program(Protocol):
 
     def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:
         """What each shard must see of these occurrences."""
+
+    def prepared(self, directory: Path) -> Program:
+        """The same program; what is large of it stands in files there, which it only refers to."""
 
     def open(self, shard: int) -> Shard:
         """A new, empty shard."""

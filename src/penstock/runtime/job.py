@@ -12,9 +12,10 @@ import hashlib
 import hmac
 import os
 import pickle
+import shutil
 import tempfile
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.errors import InputError
@@ -24,6 +25,7 @@ from penstock.runtime.detection.watermark import Timing
 from penstock.sources.streams import StreamSpec
 
 JOB_FILE = "job.pickle"
+KNOWLEDGE = "knowledge"  # the directory beside it for what is too large to travel
 _KEPT = 4
 _loaded: OrderedDict[str, Job] = OrderedDict()
 
@@ -69,16 +71,26 @@ class JobReference:
 
 
 def publish(job: Job, directory: Path) -> JobReference:
-    """Write the job where workers can load it; a file of an earlier run is replaced."""
+    """Write the job where workers can load it, and before it the static knowledge that they will map.
+
+    Files of an earlier run are replaced.
+    """
     from pyspark import cloudpickle  # programs of a notebook or script travel by value
 
-    data = cloudpickle.dumps(job)
+    program = job.program.prepared(directory / KNOWLEDGE)
+    data = cloudpickle.dumps(replace(job, program=program))
     handle, aside = tempfile.mkstemp(dir=directory)
     with os.fdopen(handle, "wb") as out:
         out.write(data)
     path = directory / JOB_FILE
     os.replace(aside, path)
     return JobReference(job.run, str(path), _digest(data))
+
+
+def withdraw(directory: Path) -> None:
+    """Remove what was published: without its job a shard's host process ends."""
+    (directory / JOB_FILE).unlink(missing_ok=True)
+    shutil.rmtree(directory / KNOWLEDGE, ignore_errors=True)
 
 
 def _digest(data: bytes) -> str:

@@ -30,7 +30,7 @@ from penstock.runtime.failures import reason_of, recovered, storage_failure
 from penstock.runtime.intake.decoding import file_decoder, predicates_in
 from penstock.runtime.intake.late import count_elements
 from penstock.runtime.intake.source import ElementSource
-from penstock.runtime.job import JOB_FILE, Job, publish
+from penstock.runtime.job import Job, publish, withdraw
 from penstock.runtime.messages import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
 from penstock.runtime.recovery.checkpoint import Checkpoint, open_checkpoint
 from penstock.runtime.session.session import our_workers, run_session
@@ -205,8 +205,7 @@ class _Run:
             finally:
                 if query is not None:
                     self._stop(query)
-                # Without its job a shard's host process ends.
-                (self.checkpoint.source / JOB_FILE).unlink(missing_ok=True)
+                withdraw(self.checkpoint.source)
         self.statistics.seconds = time.monotonic() - self.began
         return self.statistics
 
