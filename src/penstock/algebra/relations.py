@@ -237,10 +237,9 @@ class Meeting:
         for side, length in zip(Side, self.longest, strict=True):
             start, end = _ends(side)
             add(end, start, length)
-            own = IntervalRule.LEFT if side is Side.LEFT else IntervalRule.RIGHT
-            add(end, start, self.within if self.interval in (HULL, own) else None)
-        add("le", "rs", self.longest_hull)
-        add("re", "ls", self.longest_hull)
+        first, last = self.interval_of()
+        for start, end in product(_STARTS.get(first, ()), _ENDS.get(last, ())):
+            add(end, start, self.within)
         for middle, x, y in product(POINTS, repeat=3):
             if (x, middle) in known and (middle, y) in known:
                 add(x, y, known[x, middle] + known[middle, y])
@@ -271,6 +270,12 @@ def _chosen(relation: Relation, left: str, right: str, *, least: bool) -> str:
     if relation.implies(left, ">=", right):
         return "right" if least else "left"
     return "least" if least else "greatest"
+
+
+# A combination starts not later than these points and ends not earlier than those, by where it has its
+# interval from. (The later of two starts and the earlier of two ends say nothing.)
+_STARTS = {"left": ("ls",), "right": ("rs",), "least": ("ls", "rs")}
+_ENDS = {"left": ("le",), "right": ("re",), "greatest": ("le", "re")}
 
 
 def _ends(side: Side) -> tuple[str, str]:
