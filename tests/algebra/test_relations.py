@@ -9,12 +9,17 @@ import pytest
 
 from penstock.algebra.relations import (
     ANY,
+    DURING,
     ENDED,
     EQUALS,
+    FINISHES,
     INTERSECTS,
+    MEETS,
+    OVERLAPS,
     PAIRS,
     POINTS,
     SEQ,
+    STARTS,
     IntervalRule,
     Limit,
     Meeting,
@@ -28,6 +33,11 @@ LITERALLY = {
     EQUALS: lambda ls, le, rs, re: ls == rs and le == re,
     ENDED: lambda ls, le, rs, re: re <= le,
     INTERSECTS: lambda ls, le, rs, re: any(ls <= t <= le for t in range(rs, re + 1)),
+    DURING: lambda ls, le, rs, re: rs < ls and le < re,
+    STARTS: lambda ls, le, rs, re: ls == rs and le < re,
+    FINISHES: lambda ls, le, rs, re: rs < ls and le == re,
+    MEETS: lambda ls, le, rs, re: le == rs,
+    OVERLAPS: lambda ls, le, rs, re: ls < rs < le < re,
 }
 RELATIONS = pytest.mark.parametrize("relation", [*LITERALLY, *(each.converse for each in LITERALLY)], ids=str)
 TIMES = [each for each in product(range(-4, 5), repeat=4) if each[0] <= each[1] and each[2] <= each[3]]

@@ -5,7 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penstock.algebra.relations import ENDED, EQUALS, INTERSECTS, SEQ, Limit, Meeting, Relation, Side
+from penstock.algebra.relations import (
+    DURING,
+    ENDED,
+    EQUALS,
+    FINISHES,
+    INTERSECTS,
+    MEETS,
+    OVERLAPS,
+    SEQ,
+    STARTS,
+    Limit,
+    Meeting,
+    Relation,
+    Side,
+)
 from penstock.columns.frame import Frame
 from penstock.engine.store import Pairing, Store, Until, forever, until
 from penstock.engine.tuning import TUNING, Tuning
@@ -54,6 +68,11 @@ LITERALLY = {
     ENDED.converse: lambda ls, le, rs, re: le <= re,
     SEQ.converse: lambda ls, le, rs, re: re < ls,
     INTERSECTS: lambda ls, le, rs, re: ls <= re and rs <= le,
+    DURING: lambda ls, le, rs, re: rs < ls and le < re,
+    STARTS: lambda ls, le, rs, re: ls == rs and le < re,
+    FINISHES: lambda ls, le, rs, re: rs < ls and le == re,
+    MEETS: lambda ls, le, rs, re: le == rs,
+    OVERLAPS: lambda ls, le, rs, re: ls < rs < le < re,
 }
 
 

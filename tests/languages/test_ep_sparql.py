@@ -23,6 +23,10 @@ def ep(group: str) -> str:
 OPERATORS = {
     "SEQ": ("{{ {a} SEQ {b} }}", f"(SeqJoin {A} {B})"),
     "EQUALS": ("{{ {a} EQUALS {b} }}", f"(EqJoin {A} {B})"),
+    **{
+        word: (f"{{{{ {{a}} {word} {{b}} }}}}", f"({word.capitalize()}Join {A} {B})")
+        for word in ("DURING", "STARTS", "FINISHES", "MEETS", "OVERLAPS")
+    },
     "OPTIONALSEQ": ("{{ {a} OPTIONALSEQ {b} }}", f"(SeqRightJoin {A} {B})"),
     "EQUALSOPTIONAL": ("{{ {a} EQUALSOPTIONAL {b} }}", f"(EqLeftJoin {A} {B})"),
     "keywords in any case": (

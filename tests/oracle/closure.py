@@ -51,7 +51,7 @@ ROUNDS_AT_MOST = 50
 Derived = frozenset[tuple[NamedNode | None, Occurrence]]
 """What rules made, each with the graph that it is written into."""
 
-LEFT_ENDS_EARLIER = ("SEQ",)
+LEFT_ENDS_EARLIER = ("SEQ", "DURING", "STARTS", "OVERLAPS")
 """The relations in which the left solution always ends strictly before the right one."""
 
 

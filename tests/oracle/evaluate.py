@@ -192,12 +192,22 @@ def intersecting(a: Solution, b: Solution) -> bool:
     return a.timeless or b.timeless or (a.start <= b.end and b.start <= a.end)
 
 
+def _timed(related: Callable[[Solution, Solution], bool]) -> Callable[[Solution, Solution], bool]:
+    """A relation of intervals; a timeless solution holds at every instant."""
+    return lambda a, b: a.timeless or b.timeless or related(a, b)
+
+
 RELATIONS: dict[str, Callable[[Solution, Solution], bool]] = {
     "ANY": _always,
     "SEQ": before,
     "EQUALS": simultaneous,
     "ENDED": lambda a, b: ended_by(b, a),
     "INTERSECTS": intersecting,
+    "DURING": _timed(lambda a, b: b.start < a.start and a.end < b.end),
+    "STARTS": _timed(lambda a, b: a.start == b.start and a.end < b.end),
+    "FINISHES": _timed(lambda a, b: b.start < a.start and a.end == b.end),
+    "MEETS": _timed(lambda a, b: a.end == b.start),
+    "OVERLAPS": _timed(lambda a, b: a.start < b.start < a.end < b.end),
 }
 """When a left solution and a right one are in a relation, each by its own definition."""
 

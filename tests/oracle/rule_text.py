@@ -34,7 +34,9 @@ def simple(random: Random):
 def chained(random: Random):
     """A rule that reads what another one makes."""
     first = _rule("?x :met ?y .", "?x :knows ?y . ?x :price ?n .")
-    operator = random.choice(("SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"))
+    operator = random.choice(
+        ("SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL", "DURING", "FINISHES", "MEETS")
+    )
     second = _rule("?y :metby ?x .", f"{{ ?x :met ?y }} {operator} {{ ?x :load ?n }}")
     return random.sample([first, second], 2), {":met": "resource", ":metby": "resource"}
 
@@ -42,7 +44,10 @@ def chained(random: Random):
 def transitive(random: Random):
     """Recursion at one instant, without new terms."""
     base = _rule("?x :reaches ?y .", f"?x {random.choice((':knows', ':near'))} ?y .")
-    step = random.choice(("?x :reaches ?y . ?y :knows ?z .", "{ ?x :reaches ?y } SEQ { ?y :knows ?z }"))
+    operator = random.choice(("SEQ", "DURING", "STARTS", "OVERLAPS", "MEETS"))
+    step = random.choice(
+        ("?x :reaches ?y . ?y :knows ?z .", f"{{ ?x :reaches ?y }} {operator} {{ ?y :knows ?z }}")
+    )
     return [base, _rule("?x :reaches ?z .", step)], {":reaches": "resource"}
 
 

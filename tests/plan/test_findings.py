@@ -103,6 +103,8 @@ def test_the_place_of_a_group_that_remembers_is_its_first_triple():
         ("{ ?a :p ?x } SEQ { ?b :p ?y }", "the sides of SEQ", "SEQ"),
         ("{ ?a :p ?x } EQUALS { ?b :p ?y }", "the sides of EQUALS", "EQUALS"),
         ("{ ?a :p ?x } OPTIONALSEQ { ?b :p ?y }", "the sides of OPTIONALSEQ", "OPTIONALSEQ"),
+        ("{ ?a :p ?x } DURING { ?b :p ?y }", "the sides of DURING", "DURING"),
+        ("{ ?a :p ?x } MEETS { ?b :p ?y }", "the sides of MEETS", "MEETS"),
         ("?a :p ?x OPTIONAL { ?b :p ?y }", "the sides of OPTIONAL", "OPTIONAL"),
         ("{ SELECT * { ?a :p ?x } } { SELECT * { ?b :p ?y } }", "two groups", "{"),
         ("?a :p ?x . ?b :p ?y", "`?b <http://example.org/p> ?y` and the triples before it", "?b :p ?y"),

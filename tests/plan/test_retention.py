@@ -37,6 +37,16 @@ FOR_EVER = "for ever (no getDURATION bound)"
             "?s :a+ ?o",
             [f"Path remembers the steps of `?s <http://example.org/a>+ ?o` {FOR_EVER}"],
         ),
+        *(
+            (f"{{ ?s :a ?o }} {word} {{ ?s :b ?p }}", [f"{name} remembers its left side {FOR_EVER}"])
+            for word, name in (
+                ("DURING", "DuringJoin"),
+                ("STARTS", "StartsJoin"),
+                ("MEETS", "MeetsJoin"),
+                ("OVERLAPS", "OverlapsJoin"),
+            )
+        ),
+        ("{ ?s :a ?o } FINISHES { ?s :b ?p }", []),
         ("?s ^:a|:b ?o", []),
         ("{ ?s :a ?o } SEQ { VALUES ?s { 1 } }", []),
     ],

@@ -135,6 +135,18 @@ INTERSECTS = Relation(
     "INTERSECTS", (("ls", "<=", "re"), ("rs", "<=", "le")), "Intersects", "with a common instant"
 )
 """Both have an instant in common."""
+DURING = Relation("DURING", (("rs", "<", "ls"), ("le", "<", "re")), "During", "the first inside the second")
+STARTS = Relation("STARTS", (("ls", "=", "rs"), ("le", "<", "re")), "Starts", "the first starting the second")
+FINISHES = Relation(
+    "FINISHES", (("rs", "<", "ls"), ("le", "=", "re")), "Finishes", "the first finishing the second"
+)
+MEETS = Relation("MEETS", (("le", "=", "rs"),), "Meets", "the first ending where the second starts")
+OVERLAPS = Relation(
+    "OVERLAPS", (("ls", "<", "rs"), ("rs", "<", "le"), ("le", "<", "re")), "Overlaps",
+    "the first overlapping the second",
+)  # fmt: skip
+ALLEN = (DURING, STARTS, FINISHES, MEETS, OVERLAPS)
+"""Allen's other relations; as in his algebra, but a point is an interval too."""
 
 
 class IntervalRule(Enum):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from lark import Tree
 
 from penstock.algebra import nodes as a
-from penstock.algebra.relations import EQUALS, SEQ, Relation, Side
+from penstock.algebra.relations import ALLEN, EQUALS, SEQ, Relation, Side
 from penstock.languages.groups import GroupParts, with_filter
 from penstock.languages.queries import SparqlTranslator
 
@@ -39,7 +39,7 @@ class EpSparqlTranslator(SparqlTranslator):
     """SPARQL with temporal operators between groups."""
 
     INFIX = SparqlTranslator.INFIX | {
-        **{relation.name: joining(relation) for relation in (SEQ, EQUALS)},
+        **{relation.name: joining(relation) for relation in (SEQ, EQUALS, *ALLEN)},
         "OPTIONALSEQ": optionalseq,
         "EQUALSOPTIONAL": equalsoptional,
     }
