@@ -162,10 +162,12 @@ def _pairs(
     left: list[Solution],
     right: list[Solution],
     related: Callable[[Solution, Solution], bool],
+    interval: str,
     scope: Scope,
 ) -> list[Solution]:
     scope.effort.spend(left, right)
-    return [combine(a, b) for a in left for b in right if compatible(a, b) and related(a, b)]
+    both = [(a, b) for a in left for b in right if compatible(a, b) and related(a, b)]
+    return [found for a, b in both if (found := INTERVALS[interval](a, b)) is not None]
 
 
 def _always(a: Solution, b: Solution) -> bool:
@@ -197,6 +199,25 @@ def _timed(related: Callable[[Solution, Solution], bool]) -> Callable[[Solution,
     return lambda a, b: a.timeless or b.timeless or related(a, b)
 
 
+def in_common(a: Solution, b: Solution) -> Solution | None:
+    """The instants that are in both intervals; without any there is no combination."""
+    both = combine(a, b)
+    if a.timeless or b.timeless:
+        return both
+    start, end = max(a.start, b.start), min(a.end, b.end)
+    return replace(both, start=start, end=end) if start <= end else None
+
+
+INTERVALS: dict[str, Callable[[Solution, Solution], Solution | None]] = {
+    "hull": combine,
+    "intersection": in_common,
+    "left": lambda a, b: replace(combine(a, b), start=a.start, end=a.end),
+    "right": lambda a, b: replace(combine(a, b), start=b.start, end=b.end),
+    "instant": lambda a, b: replace(combine(a, b), start=None, end=None),
+}
+"""The combination of a left and a right solution, by where it has its interval from."""
+
+
 RELATIONS: dict[str, Callable[[Solution, Solution], bool]] = {
     "ANY": _always,
     "SEQ": before,
@@ -218,7 +239,7 @@ def join(node: Join, scope: Scope) -> list[Solution]:
     SeqJoin: end(ω) < start(ω′). EqJoin: equal starts and equal ends.
     """
     left, right = evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope)
-    return _pairs(left, right, RELATIONS[node.relation.name], scope)
+    return _pairs(left, right, RELATIONS[node.relation.name], node.interval.value, scope)
 
 
 def _optional_join(

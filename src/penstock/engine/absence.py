@@ -13,7 +13,7 @@ import numpy as np
 from penstock.algebra.relations import ENDED, IntervalRule, Meeting, Side
 from penstock.columns.frame import Frame, Pairs
 from penstock.engine.expressions import FALSE, TRUE
-from penstock.engine.operators import Clock, Gathering, Matcher, Surroundings, is_belated, tags_of
+from penstock.engine.operators import Clock, Gathering, Matcher, Surroundings, tags_of
 from penstock.engine.store import Store, forever, probe_pairs, until, until_end
 from penstock.plan import steps
 from penstock.plan.steps import Step
@@ -55,7 +55,7 @@ def waiting(operator: Gathering, side: str, rows: Step, depends_on_stream: bool)
     """What an operator holds back of an input until it can be decided."""
     store = operator.store(side, rows.vars, until_end, waits=True)
     passed = None
-    if depends_on_stream and is_belated(operator.step):
+    if depends_on_stream and operator.step.belated:
         passed = operator.store(f"{side}-instants", (), forever)
     return Waiting(store, depends_on_stream, operator.step.instants, passed)
 

@@ -95,7 +95,7 @@ class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come 
         self, side: str, vars: tuple[str, ...], until: Until, split=(), *, waits: bool = False
     ) -> Store:
         """A store of this operator; `waits`: its rows only wait for their instant."""
-        if is_belated(self.step) and not waits:
+        if self.step.belated and not waits:
             until = forever
         store = Store(f"{self.name}.{side}", vars, until, split, self.tuning)
         self.stores.append(store)
@@ -109,11 +109,6 @@ class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come 
 
     def foresee(self) -> None:  # noqa: B027 — most have nothing to do
         """Makes the indexes of timeless rows that rows with time will look into, for an image."""
-
-
-def is_belated(step: Step) -> bool:
-    """Whether rows may come long after their end: bindings substituted into EXISTS are below."""
-    return any(isinstance(below, steps.Domain) for below in step.walk() if below is not step)
 
 
 class Gathering(Operator):

@@ -125,9 +125,30 @@ def make_plan(
             feeds=feeds,
             instants=instants[i],
         )
+        _refuse_undecidable(step)
         kind = KINDS[type(each.query)]
         planned.append(PlannedQuery(name, kind, step.vars, step, key, each))
+    for edge in (edge for group in groups for edge in group.connections):
+        if planned[edge.rule].step.after_the_fact:
+            raise QueryError(
+                f"the rule `{names[edge.rule]}` feeds `{names[edge.query]}`, but {_AFTER_THE_FACT}",
+                hint="rules and what they feed need combinations with the hull of both intervals",
+            )
     return Plan(catalog, tuple(planned), groups, feeds)
+
+
+_AFTER_THE_FACT = "a combination with another interval than the hull may be known only after it has ended"
+
+
+def _refuse_undecidable(last: Step) -> None:
+    """Refuse what asks for all solutions that end by an instant, where some of them are known only later."""
+    for step in last.walk():
+        if any(below.after_the_fact for below in step.awaited):
+            raise QueryError(
+                f"{step.name} cannot be decided: it needs all solutions that end by an instant, "
+                f"but {_AFTER_THE_FACT}",
+                hint="use the hull there, or leave the operator out",
+            )
 
 
 _NEEDS_INSTANTS = NoKey("static solutions count at every instant of the streams")

@@ -16,6 +16,7 @@ from penstock.algebra.balance import balanced
 from penstock.algebra.nodes import Aggregate, Expression, TriplePattern
 from penstock.algebra.relations import ANY, HULL, IntervalRule, Meeting, Relation, Side
 from penstock.plan import sources
+from penstock.plan.analysis.bounds import duration_bound, tighter
 from penstock.plan.sources import Sources
 from penstock.terms import Term
 
@@ -64,14 +65,41 @@ class Step:
         flat = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
         return tuple(part for part in flat if isinstance(part, Step))
 
+    @property
+    def awaited(self) -> tuple[Step, ...]:
+        """The inputs of which every row must be there once time has passed its end."""
+        return ()
+
+    @property
+    def longest(self) -> int | None:
+        """How long its rows can be, at most, as far as conditions say so (those longer are of no use)."""
+        return None
+
     def __post_init__(self) -> None:
         # At once, because what the inputs are is known: later it would recur to the scans.
         self.__dict__["_hash"] = hash((type(self), *(getattr(self, field.name) for field in fields(self))))
         self.__dict__["_reads_stream"] = any(step.reads_stream for step in self.inputs)
+        self.__dict__["_after_the_fact"] = any(step.after_the_fact for step in self.inputs)
+        self.__dict__["_belated"] = any(step.gives_belated or step.belated for step in self.inputs)
 
     @property
     def reads_stream(self) -> bool:
         return self._reads_stream
+
+    @property
+    def after_the_fact(self) -> bool:
+        """Whether rows may become known only after time has passed their end."""
+        return self._after_the_fact
+
+    @property
+    def gives_belated(self) -> bool:
+        """Whether rows may come out of it long after their end, though they went in in time."""
+        return False
+
+    @property
+    def belated(self) -> bool:
+        """Whether rows may come to it long after their end."""
+        return self._belated
 
     def __hash__(self) -> int:
         return self._hash
@@ -91,10 +119,18 @@ class Step:
                 way.append((below, iter(below.inputs)))
 
 
-class SameColumns(Step):
-    """The base of steps that give the columns of their input."""
+class SameIntervals(Step):
+    """The base of steps whose rows are those of their input, with their intervals."""
 
     input: Step
+
+    @property
+    def longest(self) -> int | None:
+        return self.input.longest
+
+
+class SameColumns(SameIntervals):
+    """The base of steps that give the columns of their input, too."""
 
     @property
     def vars(self) -> Vars:
@@ -166,7 +202,7 @@ class Table(Step):
 
 
 @_step
-class Rename(Step):
+class Rename(SameIntervals):
     """The input's columns under other names, in its order."""
 
     input: Step
@@ -185,9 +221,13 @@ class Select(SameColumns):
     input: Step
     condition: Expression
 
+    @cached_property
+    def longest(self) -> int | None:
+        return tighter(self.input.longest, duration_bound(self.condition))
+
 
 @_step
-class Compute(Step):
+class Compute(SameIntervals):
     """Adds a column with the value of an expression (unbound where it is an error).
 
     `unseeded` are the columns that are no part of the solution's seed for random functions.
@@ -208,7 +248,7 @@ class Compute(Step):
 
 
 @_step
-class Columns(Step):
+class Columns(SameIntervals):
     """Keeps these columns in this order."""
 
     input: Step
@@ -244,7 +284,7 @@ class Unique(SameColumns):
 
 
 @_step
-class Tagged(Step):
+class Tagged(SameIntervals):
     """Adds a column that is the same for the same bindings of some columns, unbound ones included.
 
     It stands for an outer solution where EXISTS substitutes. Compatible is not enough there: what
@@ -278,6 +318,14 @@ class Domain(Step):
     @property
     def reads_stream(self) -> bool:
         return False
+
+    @property
+    def after_the_fact(self) -> bool:
+        return False
+
+    @property
+    def gives_belated(self) -> bool:
+        return True
 
 
 # --- joins -------------------------------------------------------------------------------
@@ -316,7 +364,19 @@ class Join(Step):
     @cached_property
     def meeting(self) -> Meeting:
         """What the two sides know of each other's time."""
-        return Meeting(self.relation, self.interval, self.within)
+        return Meeting(self.relation, self.interval, self.within, (self.left.longest, self.right.longest))
+
+    @property
+    def longest(self) -> int | None:
+        return self.within
+
+    @property
+    def after_the_fact(self) -> bool:
+        return self._after_the_fact or self.gives_belated
+
+    @property
+    def gives_belated(self) -> bool:
+        return self.interval is not HULL and self.reads_stream
 
     def delayed(self, slot: int) -> bool:
         return self.interval is HULL and self.relation.ends_first((Side.LEFT, Side.RIGHT)[slot])
@@ -336,8 +396,28 @@ class Closure(SameColumns):
 # --- absence: decided when the watermark has passed the required solution's end ----------------
 
 
+class Absence(Step):
+    """The base of steps that decide about required rows by what the other inputs lack."""
+
+    required: Step
+
+    waits = True
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.required.certain
+
+    @property
+    def longest(self) -> int | None:
+        return self.required.longest
+
+    @property
+    def awaited(self) -> tuple[Step, ...]:
+        return self.inputs[1:]
+
+
 @_step
-class Outer(Step):
+class Outer(Absence):
     """The optional joins: `required` rows with what matches of `optional`, or alone.
 
     The relation reads (required, optional); in all of them the optional row never ends later.
@@ -357,15 +437,9 @@ class Outer(Step):
     interval: IntervalRule = HULL
     tags: tuple[tuple[Vars, str], ...] = ()  # as in `Tagged`, of the combinations
 
-    waits = True
-
     @cached_property
     def vars(self) -> Vars:
         return _joined(self.required.vars, self.optional.vars)
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.required.certain
 
     @property
     def name(self) -> str:
@@ -373,44 +447,41 @@ class Outer(Step):
             return self.relation.converse.outer_name(Side.LEFT)
         return self.relation.outer_name(Side.RIGHT)
 
+    @property
+    def longest(self) -> int | None:
+        return None  # the optional row may be much earlier
+
     @cached_property
     def meeting(self) -> Meeting:
         """What the two sides know of each other's time."""
-        return Meeting(self.relation, self.interval, self.within)
+        longest = (self.required.longest, self.optional.longest)
+        return Meeting(self.relation, self.interval, self.within, longest)
 
     def delayed(self, slot: int) -> bool:
         return slot == 1 and self.interval is HULL and self.relation.ends_first(Side.RIGHT)
 
 
 @_step
-class Without(Step):
+class Without(Absence):
     """MINUS."""
 
     required: Step
     absent: Step
     instants: Streams = frozenset()
 
-    waits = True
-
     @property
     def vars(self) -> Vars:
         return self.required.vars
 
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.required.certain
-
 
 @_step
-class Mark(Step):
+class Mark(Absence):
     """Adds a column that says whether a compatible solution of `sought` has ended by then: EXISTS."""
 
     required: Step
     sought: Step
     var: str
     instants: Streams = frozenset()
-
-    waits = True
 
     @cached_property
     def vars(self) -> Vars:
@@ -424,8 +495,18 @@ class Mark(Step):
 # --- instants: the solutions that end together ---------------------------------------------
 
 
+class PerInstant(Step):
+    """The base of steps that look at all rows which end at one instant."""
+
+    waits = True
+
+    @property
+    def awaited(self) -> tuple[Step, ...]:
+        return self.inputs
+
+
 @_step
-class Aggregated(Step):
+class Aggregated(PerInstant):
     """GROUP BY and its aggregates over columns of the input, or `computed` ones.
 
     `computed` expressions are evaluated when timeless rows have got their instant. Each row of
@@ -439,8 +520,6 @@ class Aggregated(Step):
     computed: tuple[tuple[str, Expression], ...] = ()
     groups: Step | None = None
 
-    waits = True
-
     @cached_property
     def vars(self) -> Vars:
         return self.keys + tuple(var for var, _, _ in self.aggregates)
@@ -451,7 +530,7 @@ class Aggregated(Step):
 
 
 @_step
-class Ordered(SameColumns):
+class Ordered(PerInstant, SameColumns):
     """ORDER BY within an instant; without keys, the total order of rows.
 
     `ties` are the columns that decide between equal rows; None: all of the input's.
@@ -463,8 +542,6 @@ class Ordered(SameColumns):
     instants: Streams = frozenset()
     ties: Vars | None = None
     computed: tuple[tuple[str, Expression], ...] = ()
-
-    waits = True
 
 
 @_step
@@ -481,13 +558,11 @@ class Sliced(SameColumns):
 
 
 @_step
-class Asked(Step):
+class Asked(PerInstant):
     """ASK: one boolean at each instant."""
 
     input: Step
     instants: Streams = frozenset()
-
-    waits = True
     vars = ("answer",)
     certain = frozenset(("answer",))
 

@@ -25,6 +25,7 @@ from penstock.algebra.nodes import (
     Describe,
     Extend,
     Group,
+    Join,
     OrderBy,
     PathPattern,
     Pattern,
@@ -35,9 +36,10 @@ from penstock.algebra.nodes import (
     TriplePattern,
     Var,
 )
+from penstock.algebra.relations import HULL
 from penstock.plan.analysis.leaves import query_leaves
 from penstock.plan.analysis.matching import LeafPattern, LookUp, has_closure, look_ups
-from penstock.plan.analysis.reads import Templates, expands_timeless, inside, reads_stream
+from penstock.plan.analysis.reads import Templates, can_be_timeless, expands_timeless, inside, reads_stream
 from penstock.plan.analysis.rules import Connection
 from penstock.plan.analysis.variables import certain
 from penstock.plan.analysis.walk import ABSENCE, children, exists_patterns, required_and_other
@@ -178,6 +180,9 @@ def _own_obstacle(
         return f"a SELECT inside the query, or one with DISTINCT, does not keep {key}"
     if isinstance(pattern, Extend) and pattern.var == key:
         return f"{key} gets its value from an expression, not from the stream"
+    if isinstance(pattern, Join) and pattern.interval is not HULL:
+        if can_be_timeless(pattern, dataset, derived, in_exists=in_exists):
+            return "solutions of the stream that have no interval are answered by the first partition"
     if expands_timeless(pattern, dataset, derived, in_exists=in_exists):
         below = required_and_other(pattern)[0] if isinstance(pattern, ABSENCE) else pattern.pattern
         if key not in certain(below):

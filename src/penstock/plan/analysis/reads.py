@@ -110,10 +110,14 @@ def can_be_timeless(
         return _matches_timeless(pattern, dataset, derived)
     if isinstance(pattern, Values):
         return bool(pattern.rows)
-    if isinstance(pattern, Join) and pattern.interval is IntervalRule.INSTANT:
-        return True
     if isinstance(pattern, Join):
-        return all(can_be_timeless(side, dataset, derived, in_exists=in_exists) for side in children(pattern))
+        if pattern.interval is IntervalRule.INSTANT:
+            return True
+        sides = {IntervalRule.LEFT: (pattern.left,), IntervalRule.RIGHT: (pattern.right,)}
+        return all(
+            can_be_timeless(side, dataset, derived, in_exists=in_exists)
+            for side in sides.get(pattern.interval, children(pattern))
+        )
     if isinstance(pattern, ABSENCE):
         required, _ = required_and_other(pattern)
         return not _absence_in_stream(pattern, dataset) and can_be_timeless(
