@@ -12,7 +12,6 @@ a year of other digits that only its zone would bring into the range (10000-01-0
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 
@@ -34,18 +33,53 @@ DAY = 24 * HOUR
 LONGEST = 10_000 * 366 * DAY
 """No two instants are further apart."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-EARLIEST = (datetime.min.replace(tzinfo=timezone.utc) - _EPOCH) // timedelta(microseconds=1)
-LATEST = (datetime.max.replace(tzinfo=timezone.utc) - _EPOCH) // timedelta(microseconds=1)
+EARLIEST = -719_162 * DAY  # 0001-01-01T00:00:00Z
+LATEST = 2_932_897 * DAY - 1  # the last microsecond of 9999
 LARGEST_ZONE = 14 * HOUR
-_FOUR_CENTURIES = 146_097 * 24 * 3600  # seconds after which the calendar repeats itself
 _WHITE_SPACE = " \t\r\n"  # what XML Schema allows around a value
 _INSTANT = re.compile(r"(-?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _DURATION = re.compile(
-    r"(-)?P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
+    r"(-)?P(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)D)?"
+    r"(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]*)?|\.[0-9]+)S)?)?"
 )
 _SHORT_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)")
 _SHORT_UNITS = {"ms": 1000, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY}
+
+
+# The calendar is the proleptic Gregorian one and has no first or last year. Kernels compile these
+# three functions, too.
+
+
+def days_from_civil(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 (the algorithm of Howard Hinnant: years begin in March)."""
+    if month <= 2:
+        year -= 1
+    era = year // 400
+    of_era = year - era * 400
+    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+
+
+def civil_from_days(days: int) -> tuple[int, int, int]:
+    """Year, month and day of a count of days since 1970-01-01."""
+    days += 719468
+    era = days // 146097
+    of_era = days - era * 146097
+    year_of_era = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
+    of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted = (5 * of_year + 2) // 153
+    month = shifted + 3 if shifted < 10 else shifted - 9
+    year = year_of_era + era * 400 + (1 if month <= 2 else 0)
+    return year, month, of_year - (153 * shifted + 2) // 5 + 1
+
+
+def days_in_month(year: int, month: int) -> int:
+    """How many days a month has; none if there is no such month."""
+    if month < 1 or month > 12:
+        return 0
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month == 4 or month == 6 or month == 9 or month == 11 else 31
 
 
 def is_timeless(start: int, end: int) -> bool:
@@ -64,21 +98,12 @@ def parse_instant(text: str) -> int:
     if len(year) != 4 or year == "0000":
         raise _outside(text)
     midnight = hour == "24" and minute == "00" and second == "00" and not (fraction or "").strip(".0")
-    try:
-        moment = datetime(
-            int(year),
-            int(month),
-            int(day),
-            0 if midnight else int(hour),
-            int(minute),
-            int(second),
-            tzinfo=timezone.utc,
-        )
-    except ValueError as problem:
-        raise InputError(f"{shortened(text)!r} is not an instant: {problem}") from None
-    micros = (moment - _EPOCH) // timedelta(microseconds=1)
-    if midnight:
-        micros += DAY
+    civil = int(year), int(month), int(day)
+    if not 1 <= civil[2] <= days_in_month(*civil[:2]):
+        raise InputError(f"{shortened(text)!r} is not an instant: there is no such day")
+    if not (midnight or int(hour) < 24) or int(minute) > 59 or int(second) > 59:
+        raise InputError(f"{shortened(text)!r} is not an instant: there is no such time of the day")
+    micros = days_from_civil(*civil) * DAY + int(hour) * HOUR + int(minute) * MINUTE + int(second) * SECOND
     if fraction:
         micros += int((fraction[1:7] + "000000")[:6])
     if zone != "Z":
@@ -109,11 +134,11 @@ def format_instant(instant: int) -> str:
     Also for what no stream may have, such as a watermark that lies a long lateness back.
     """
     seconds, micros = divmod(int(instant), SECOND)
-    repeats, seconds = divmod(seconds, _FOUR_CENTURIES)
-    moment = _EPOCH + timedelta(seconds=seconds)
-    year = moment.year + 400 * repeats
+    days, clock = divmod(seconds, DAY // SECOND)
+    year, month, day = civil_from_days(days)
     digits = f"{micros // 1000:03d}" if micros % 1000 == 0 else f"{micros:06d}"
-    return f"{year:0{4 if year >= 0 else 5}d}-{moment:%m-%dT%H:%M:%S}.{digits}Z"
+    date = f"{year:0{4 if year >= 0 else 5}d}-{month:02d}-{day:02d}"
+    return f"{date}T{clock // 3600:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}.{digits}Z"
 
 
 def saturated(micros: int | Fraction) -> int:
@@ -124,16 +149,25 @@ def saturated(micros: int | Fraction) -> int:
     return int(max(-LONGEST, min(LONGEST, micros)))
 
 
+def duration_fields(text: str) -> tuple[str | None, ...] | None:
+    """Sign, years, months, days, hours, minutes and seconds of an xsd:duration as written, where they are.
+
+    None if the text is not in the lexical space.
+    """
+    match = _DURATION.fullmatch(text)
+    return None if match is None or text[-1] in "PT" else match.groups()
+
+
 def parse_duration(text: str) -> int:
     """A length of time in microseconds: `PT5M`, `P10D`, or short as `5m`, `30s`, `250ms`; `saturated`."""
     text = text.strip()
     short = _SHORT_DURATION.fullmatch(text)
     if short:
         return saturated(Fraction(Decimal(short[1])) * _SHORT_UNITS[short[2]])
-    match = _DURATION.fullmatch(text)
-    if match is None or not any(match.groups()[1:]) or text.endswith("T"):
+    fields = duration_fields(text)
+    if fields is None:
         raise InputError(f"{text!r} is not a duration", hint="write it as PT5M, P10D, 30s or 5m")
-    sign, years, months, days, hours, minutes, seconds = match.groups()
+    sign, years, months, days, hours, minutes, seconds = fields
     if years or months:
         raise InputError(
             f"the duration {text!r} has years or months, which have no fixed length",

@@ -150,15 +150,3 @@ def test_moments_move_by_durations(written, answer):
 )
 def test_arithmetic_of_durations(written, answer):
     assert value(written) == expected(answer)
-
-
-def test_the_calendar_agrees_with_the_standard_library():
-    from datetime import date as python_date
-
-    from penstock.functions.temporal import civil_from_days, days_from_civil
-
-    epoch = python_date(1970, 1, 1).toordinal()
-    for ordinal in range(1, python_date(9999, 12, 31).toordinal(), 997):
-        day = python_date.fromordinal(ordinal)
-        assert days_from_civil(day.year, day.month, day.day) == ordinal - epoch
-        assert civil_from_days(ordinal - epoch) == (day.year, day.month, day.day)

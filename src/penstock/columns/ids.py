@@ -25,7 +25,6 @@ from penstock.timeline import SECOND, format_instant, parse_instant
 
 UNBOUND = 0
 HASHED = 1 << 62
-_HASH_MASK = HASHED - 1
 
 TAG_SHIFT = 58
 PAYLOAD_MASK = (1 << TAG_SHIFT) - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from penstock.columns.calendar import civil_from_days
 from penstock.columns.ids import (
     BOOLEAN,
     DATATYPE_OF_TAG,
@@ -64,16 +65,7 @@ def _put_datetime(data, at, payload):
     micros = (payload & ((1 << FRACTION_SHIFT) - 1)) - DATETIME_BIAS
     days = micros // DAY
     clock = (micros % DAY) // SECOND
-    # The civil date of a day, counted from 0000-03-01 in eras of 400 years.
-    shifted = days + 719468
-    era = shifted // 146097
-    of_era = shifted - era * 146097
-    year_of_era = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
-    of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    from_march = (5 * of_year + 2) // 153
-    day = of_year - (153 * from_march + 2) // 5 + 1
-    month = from_march + 3 if from_march < 10 else from_march - 9
-    year = year_of_era + era * 400 + (1 if month <= 2 else 0)
+    year, month, day = civil_from_days(days)
     _put_digits(data, at + 4, year, 4)
     data[at + 4] = data[at + 7] = 45
     _put_digits(data, at + 7, month, 2)

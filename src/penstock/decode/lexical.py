@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from penstock.columns.calendar import days_from_civil, days_in_month
 from penstock.columns.ids import (
     BOOLEAN,
     DATETIME,
@@ -36,7 +37,6 @@ _HIGHS = np.uint64(0x8080808080808080)
 _CLOSES = np.uint64(0x3E3E3E3E3E3E3E3E)  # eight times '>'
 _HASHES = np.uint64(0x2323232323232323)  # eight times '#'
 _NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
-_EIGHT = np.uint64(8)
 
 # Bytes of an IRI: 0 needs a closer look or is forbidden, 1 may stand anywhere after the scheme.
 _IRI_BYTES = np.zeros(256, np.uint8)
@@ -69,8 +69,6 @@ _XSD_0, _XSD_1, _XSD_2, _XSD_3 = (np.uint64(word) for word in _XSD_WORDS)
 _RDF = np.frombuffer(b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#", np.uint8).copy()
 
 OTHER_DATATYPE, ODD_DATATYPE = 0, -1
-_DAYS_BEFORE = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334], np.int64)
-_DAYS_IN = np.array([31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31], np.int64)
 
 
 @njit(cache=True)
@@ -374,24 +372,14 @@ def read_instant(buffer, at, limit):
         or byte_at(buffer, at + 16) != 0x3A
         or year < 1
         or year > 9999
-        or month < 1
-        or month > 12
         or day < 1
-        or day > _DAYS_IN[np.uint64((month - 1) & 15)]
+        or day > days_in_month(year, month)
         or hour > 23
         or minute > 59
         or second > 59
     ):
         return NEVER, at, -1
-    leap = (year % 4 == 0) and (year % 100 != 0 or year % 400 == 0)
-    if month == 2 and day == 29 and not leap:
-        return NEVER, at, -1
-    before = year - 1
-    days = 365 * before + before // 4 - before // 100 + before // 400
-    days += _DAYS_BEFORE[np.uint64(month - 1)] + day - 1 - 719162
-    if leap and month > 2:
-        days += 1
-    micros = days * DAY + hour * HOUR + minute * MINUTE + second * SECOND
+    micros = days_from_civil(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second * SECOND
     at += 19
     digits = 0
     if byte_at(buffer, at) == 0x2E:

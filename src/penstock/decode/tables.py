@@ -58,10 +58,6 @@ def _terms(column: pa.Array) -> pa.Array:
     return pc.if_else(written, texts, bracketed)
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary))
-
-
 def _large(text: str) -> pa.Scalar:
     return pa.scalar(text, pa.large_string())
 

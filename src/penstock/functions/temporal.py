@@ -1,7 +1,7 @@
 """XSD dates, times and durations: their values, arithmetic, comparison and lexical forms.
 
-The calendar is the proleptic Gregorian one and has no first or last year. A value without
-a time zone is taken to be in UTC (the implicit time zone).
+A value without a time zone is taken to be in UTC (the implicit time zone). The calendar is
+`timeline`'s.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from penstock.functions.numeric import (
     round_half_up,
 )
 from penstock.terms import XSD, Literal
+from penstock.timeline import civil_from_days, days_from_civil, days_in_month, duration_fields
 
 DAY = 86400
 
@@ -67,36 +68,6 @@ class Duration:
     seconds: Decimal
 
 
-# --- the calendar ------------------------------------------------------------------------
-
-
-def days_from_civil(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 (the algorithm of Howard Hinnant: years begin in March)."""
-    year -= month <= 2
-    era = year // 400
-    of_era = year - era * 400
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
-
-
-def civil_from_days(days: int) -> tuple[int, int, int]:
-    """Year, month and day of a count of days since 1970-01-01."""
-    days += 719468
-    era = days // 146097
-    of_era = days - era * 146097
-    year_of_era = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
-    of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    shifted = (5 * of_year + 2) // 153
-    month = shifted + 3 if shifted < 10 else shifted - 9
-    return year_of_era + era * 400 + (month <= 2), month, of_year - (153 * shifted + 2) // 5 + 1
-
-
-def days_in_month(year: int, month: int) -> int:
-    if month == 2:
-        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
-    return 30 if month in (4, 6, 9, 11) else 31
-
-
 # --- lexical form → value ----------------------------------------------------------------
 
 _DATE = r"(-?(?:[1-9][0-9]{3,}|0[0-9]{3}))-([0-9]{2})-([0-9]{2})"
@@ -107,10 +78,6 @@ _FORMS = {
     "date": re.compile(f"{_DATE}()()(){_ZONE}"),
     "time": re.compile(f"()()(){_TIME}{_ZONE}"),
 }
-_DURATION = re.compile(
-    r"(-)?P(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)D)?"
-    r"(T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]*)?|\.[0-9]+)S)?)?"
-)
 
 
 def read_moment(text: str, kind: str) -> Moment | None:
@@ -122,7 +89,7 @@ def read_moment(text: str, kind: str) -> Moment | None:
     days, seconds = 0, Decimal(0)
     if year:
         y, m, d = int(year), int(month), int(day)
-        if not (1 <= m <= 12 and 1 <= d <= days_in_month(y, m)):
+        if not 1 <= d <= days_in_month(y, m):
             return None
         days = days_from_civil(y, m, d)
     if hour:
@@ -147,15 +114,13 @@ def read_zone(text: str | None) -> int | None:
 
 def read_duration(text: str, kind: str) -> Duration | None:
     """The value of a duration or of one of its two subtypes, or None if it is not one."""
-    match = _DURATION.fullmatch(text)
-    if match is None:
+    fields = duration_fields(text)
+    if fields is None:
         return None
-    sign, years, months, days, clock, hours, minutes, seconds = match.groups()
-    if clock == "T" or text.endswith("P"):
-        return None
+    sign, years, months, days, hours, minutes, seconds = fields
     if kind == "dayTimeDuration" and (years or months):
         return None
-    if kind == "yearMonthDuration" and (days or clock):
+    if kind == "yearMonthDuration" and (days or hours or minutes or seconds):
         return None
     total = Decimal(int(days or 0) * DAY + int(hours or 0) * 3600 + int(minutes or 0) * 60)
     total = EXACT.add(total, Decimal(seconds or 0))

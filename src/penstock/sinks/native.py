@@ -14,10 +14,10 @@ The rule for a column, over all its values (unbound is null):
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from penstock.errors import InputError, PenstockWarning
 from penstock.sinks.answers import text_column, unescape
 from penstock.terms import XSD
-from penstock.timeline import EARLIEST, LATEST, parse_instant
+from penstock.timeline import DAY, EARLIEST, HOUR, LATEST, MINUTE, SECOND, duration_fields, parse_instant
 
 _INTEGERS = """integer long int short byte nonNegativeInteger positiveInteger unsignedLong unsignedInt
 unsignedShort unsignedByte nonPositiveInteger negativeInteger""".split()
@@ -75,7 +75,6 @@ _MOMENTS = {  # what makes an instant of it
 _NUMBERS = ("integer", "decimal", "double")
 _WIDEST = 38
 _VALUES = b"penstock"  # the key in a field's metadata that says whether it holds values or terms
-_DURATION = re.compile(r"(-)?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?")
 
 
 @dataclass
@@ -348,11 +347,11 @@ def _converted(lexical: pa.Array, wanted: str, type_: pa.DataType) -> pa.Array:
 
 
 def _micros(text: str) -> int:
-    match = _DURATION.fullmatch(text)
-    assert match is not None
-    sign, days, hours, minutes, seconds, fraction = match.groups()
-    total = ((int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)) * 60 + int(seconds or 0)
-    total = total * 1_000_000 + int(((fraction or "") + "000000")[:6])
+    fields = duration_fields(text)
+    assert fields is not None
+    sign, _, _, days, hours, minutes, seconds = fields
+    total = int(days or 0) * DAY + int(hours or 0) * HOUR + int(minutes or 0) * MINUTE
+    total += int(Decimal(seconds or 0) * SECOND)
     return -total if sign else total
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.columns.calendar import days_from_civil, days_in_month
 from penstock.columns.interning import frozen
 from penstock.decode.mapping.document import EPOCHS
 from penstock.decode.mapping.templates import buffers_of
@@ -72,27 +73,6 @@ def strptime_pattern(pattern: str) -> tuple[tuple[int, int], ...]:
             program += [(_LITERAL, byte) for byte in sign.encode()]
         at = end
     return tuple(program)
-
-
-@njit(cache=True)
-def _days(year, month, day):
-    """Days since 1970 of a civil date, -2**31 if there is no such day."""
-    if month < 1 or month > 12 or day < 1 or year < 1:
-        return -(2**31)
-    leap = (year % 4 == 0 and year % 100 != 0) or year % 400 == 0
-    longest = 31
-    if month == 2:
-        longest = 29 if leap else 28
-    elif month == 4 or month == 6 or month == 9 or month == 11:
-        longest = 30
-    if day > longest:
-        return -(2**31)
-    y = year - 1 if month <= 2 else year
-    era = y // 400
-    of_era = y - era * 400
-    from_march = month - 3 if month > 2 else month + 9
-    of_year = (153 * from_march + 2) // 5 + day - 1
-    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
 
 
 @njit(cache=True)
@@ -225,11 +205,18 @@ def _read(offsets, data, program, micros, zones):
             if hour < 1 or hour > 12:
                 continue
             hour = hour % 12 + 12 * half
-        days = _days(year, month, day)
         whole = hour == 24 and minute == 0 and second == 0 and fraction == 0
-        if days == -(2**31) or (hour > 23 and not whole) or minute > 59 or second > 59:
+        if year < 1 or day < 1 or day > days_in_month(year, month):
             continue
-        micros[i] = days * DAY + hour * HOUR + minute * MINUTE + second * SECOND + fraction
+        if (hour > 23 and not whole) or minute > 59 or second > 59:
+            continue
+        micros[i] = (
+            days_from_civil(year, month, day) * DAY
+            + hour * HOUR
+            + minute * MINUTE
+            + second * SECOND
+            + fraction
+        )
 
 
 def read_pattern(texts: pa.Array, pattern: str | None) -> tuple[np.ndarray, np.ndarray]:
