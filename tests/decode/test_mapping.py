@@ -222,7 +222,7 @@ def test_a_huge_row_is_rejected_and_the_next_ones_are_read():
         def read(self, size):
             return self.left.pop(0) if self.left else b""
 
-    found = [table.to_pylist() for table, _ in reader.tables(File(), lambda names: names)]
+    found = [table.to_pylist() for table, *_ in reader.tables(File(), lambda names: names)]
     rows = [row for rows in found for row in rows]
     assert {"a": "1", "b": "2"} in rows and {"a": "5", "b": "6"} in rows
     assert any("more than 100 bytes" in reason for _, reason, _ in reader.rejected)
@@ -323,7 +323,7 @@ def test_rows_of_csv_are_those_of_another_reader(rows, end, piece):
     found = []
     lines = []
     file = io.BytesIO(out.getvalue().encode())
-    for table, numbers in reader.tables(file, lambda names: names, piece=piece):
+    for table, numbers, _ in reader.tables(file, lambda names: names, piece=piece):
         found += [tuple(row.values()) for row in table.to_pylist()]
         lines += numbers.tolist()
     assert found == rows and not reader.rejected

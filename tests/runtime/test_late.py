@@ -1,4 +1,4 @@
-"""Late elements as records: whole, in their order, and one where a split has cut them."""
+"""Late elements as records: whole, and in their order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.runtime.toy import ToyProgram, toy_decoder
 from penstock.decode.decoder import decode_file
 from penstock.decode.occurrences import concat
 from penstock.runtime.intake.decoding import file_decoder
-from penstock.runtime.intake.late import SCHEMA, count_elements, elements_table, late_records
+from penstock.runtime.intake.late import elements_table, late_records
 from penstock.runtime.intake.routing import late_elements, take_in
 from penstock.runtime.job import Job
 from penstock.runtime.messages import ORIGIN
@@ -25,17 +25,18 @@ def table(tmp_path, text: str, name: str = "s.nq") -> pa.Table:
     return elements_table(concat(decode_file(tmp_path / name, named=True)), "s")
 
 
-def test_an_element_is_one_record_also_if_its_lines_stand_apart(tmp_path):
+def test_a_name_that_comes_again_is_another_record(tmp_path):
     e, f = f"<urn:e#t={NOON}>", f"<urn:f#t={NOON},{ONE}>"
     text = f'<urn:s> <urn:p> "2" {f} .\n<urn:s> <urn:p> "1" {e} .\n<urn:s> <urn:p> "3" {f} .\n'
+    text += f'<urn:s> <urn:p> "4" {f} . # an odd line\n'
     found = table(tmp_path, text)
-    assert count_elements([found]) == 2
     noon, one = "2026-01-01T12:00:00.000Z", "2026-01-01T13:00:00.000Z"
+    of_f = {"source": "s", "graph": f, "start": noon, "end": one}
     assert late_records(found) == [
-        {"source": "s", "graph": f, "start": noon, "end": one,
-         "triples": ['<urn:s> <urn:p> "2" .', '<urn:s> <urn:p> "3" .']},
+        of_f | {"triples": ['<urn:s> <urn:p> "2" .']},
         {"source": "s", "graph": e, "start": noon, "end": noon, "triples": ['<urn:s> <urn:p> "1" .']},
-    ]  # fmt: skip
+        of_f | {"triples": ['<urn:s> <urn:p> "3" .', '<urn:s> <urn:p> "4" .']},
+    ]
 
 
 def test_an_element_without_triples_is_told_by_its_name(tmp_path):
@@ -47,18 +48,8 @@ def test_an_element_without_triples_is_told_by_its_name(tmp_path):
 def test_rows_without_a_name_are_elements_of_their_own(tmp_path):
     text = f"s,p,o,start\nurn:s,urn:p,urn:a,{NOON}\nurn:s,urn:p,urn:a,{NOON}\n"
     found = table(tmp_path, text, "s.csv")
-    assert count_elements([found]) == len(late_records(found)) == 2
+    assert len(late_records(found)) == 2
     assert found.column("graph").null_count == 2
-
-
-def test_the_parts_of_an_element_that_was_cut_are_one_again():
-    one = {"source": "s", "graph": "<urn:e>", "start": 1, "end": 1, "triples": ["a", "b"]}
-    parts = [one, one | {"graph": "<urn:f>"}, one | {"triples": ["c"]}, one | {"source": "t"}]
-    tables = [pa.Table.from_pylist([part], schema=SCHEMA) for part in parts]
-    assert count_elements(tables) == 3
-    records = late_records(pa.concat_tables(tables))
-    assert [record["triples"] for record in records] == [["a", "b", "c"], ["a", "b"], ["a", "b"]]
-    assert count_elements([]) == 0
 
 
 @pytest.mark.parametrize(("watermark", "late"), [(NOON, 0), ("2026-01-01T12:00:00.000001Z", 1)])

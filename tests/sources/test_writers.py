@@ -51,7 +51,7 @@ class World:
         for segment in self.log.segments[self.read - self.log.first :]:
             split = Split(
                 0, 0, segment.path, segment.start, segment.end, segment.start, segment.end,
-                segment.whole, None, segment.mark,
+                segment.whole, None, segment.mark, segment.number,
             )  # fmt: skip
             found = decoder.decode(Split.from_json(json.loads(json.dumps(split.to_json()))))
             texts = decoder.late(split, 2**62).column("triples").to_pylist()

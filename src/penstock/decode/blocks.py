@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.decode.nquads import AT, BREAK, ENDED, LOOSE, STARTED, STATED
+from penstock.decode.nquads import AT, BREAK, COMPACT, ENDED, LOOSE, STARTED, STATED, TOLD
 from penstock.errors import shortened
 from penstock.jit import njit
 from penstock.timeline import NEVER
 
 NO_TIME, NO_START, NO_END, TWO_TIMES, BACKWARDS, NOT_AN_INSTANT, NO_GRAPH = range(1, 8)
 
+ENDS_BLOCK = (BREAK, COMPACT, TOLD)
+"""Kinds of rows that end a block: lines of elements whose names tell their times."""
 _NO_VALUE = NEVER + 1  # nothing was stated; NEVER marks a value that is no instant
 
 
@@ -31,13 +33,13 @@ def _put(old, new):
 
 
 @njit(cache=True)
-def _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare):
+def _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare, firsts):
     n_instants = 0
     elements = 0
     i = 0
     n = len(kind)
     while i < n:
-        if kind[i] == BREAK:
+        if kind[i] in ENDS_BLOCK:
             i += 1
             continue
         if kind[i] == LOOSE:
@@ -48,7 +50,7 @@ def _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare):
         first = i
         at = started = ended = _NO_VALUE
         two = False
-        while i < n and kind[i] != BREAK and (kind[i] == LOOSE or graph[i] == name):
+        while i < n and kind[i] not in ENDS_BLOCK and (kind[i] == LOOSE or graph[i] == name):
             clash = False
             if kind[i] == AT:
                 at, clash = _put(at, start[i])
@@ -77,6 +79,7 @@ def _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare):
             fault = BACKWARDS
         has_quads = False
         for j in range(first, i):
+            firsts[j] = first
             if kind[j] == LOOSE:
                 faults[j] = NO_GRAPH
             elif fault == 0 and kind[j] == STATED:
@@ -106,6 +109,7 @@ class Blocks:
     instants: np.ndarray
     elements: int
     faults: np.ndarray  # a code per row; an element's fault stands on its first row
+    first: np.ndarray  # of each row: the first row of its element
     open: int  # the first row of the last block, if that was left open, or -1
 
 
@@ -123,8 +127,11 @@ def settle_blocks(
     n = len(kind)
     keep, instants = np.zeros(n, np.bool_), np.empty(n, np.int64)
     faults, bare = np.zeros(n, np.int8), np.zeros(n, np.bool_)
-    n_instants, elements, open_ = _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare)
-    return Blocks(keep, bare, instants[:n_instants], elements, faults, open_)
+    firsts = np.arange(n)
+    n_instants, elements, open_ = _settle(
+        kind, graph, start, end, open_ended, keep, instants, faults, bare, firsts
+    )
+    return Blocks(keep, bare, instants[:n_instants], elements, faults, firsts, open_)
 
 
 def fault_reason(fault: int, name: str) -> str:

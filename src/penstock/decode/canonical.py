@@ -65,7 +65,9 @@ def canonical_line(quad: Quad, label: SaltedLabels | NumberedLabels, times: Time
     name = label(subject) if isinstance(subject, BlankNode) else str(subject)
     in_default = isinstance(graph, DefaultGraph)
     if in_default and predicate in times and isinstance(object_, Literal):
-        object_ = _plain_time(subject, predicate, object_, times)
+        object_, told = _plain_time(subject, predicate, object_, times)
+        if told:
+            name = f"<{_plain_name(subject.value)}>"
     value = label(object_) if isinstance(object_, BlankNode) else str(object_)
     if in_default:
         line = f"{name} {predicate} {value} .\n".encode()
@@ -95,22 +97,26 @@ def _plain_name(name: str) -> str:
 
 def _plain_time(
     subject: NamedNode | BlankNode, predicate: NamedNode, value: Literal, times: TimePredicates
-) -> Literal:
-    """A time statement's value in plain notation; as it is, if it is no instant."""
+) -> tuple[Literal, bool]:
+    """A time statement's value in plain notation, and whether the subject's name tells the time as well.
+
+    The value is as it was if it is no instant.
+    """
     try:
         instant = parse_instant(value.value)
         plain = Literal(format_instant(instant))
     except InputError:
-        return value
-    if isinstance(subject, NamedNode) and is_compact(subject.value):
-        try:
-            start, end = compact_times(subject.value)
-        except InputError as problem:
-            raise Unusable(problem.message) from None
-        expected = {times.at: end, times.started: start, times.ended: end}[predicate]
-        if instant != expected or (predicate == times.at and start != end):
-            raise Unusable(
-                f"<{shortened(subject.value)}> tells another time in its name than {predicate} states"
-                f" ({shortened(value.value)})"
-            )
-    return plain
+        return value, False
+    if not isinstance(subject, NamedNode) or not is_compact(subject.value):
+        return plain, False
+    try:
+        start, end = compact_times(subject.value)
+    except InputError as problem:
+        raise Unusable(problem.message) from None
+    expected = {times.at: end, times.started: start, times.ended: end}[predicate]
+    if instant != expected or (predicate == times.at and start != end):
+        raise Unusable(
+            f"<{shortened(subject.value)}> tells another time in its name than {predicate} states"
+            f" ({shortened(value.value)})"
+        )
+    return plain, True

@@ -65,6 +65,10 @@ class CompressedReader:
         self._full = False  # there may be more to come from bytes that were used already
         self._any = False
         self.damage: str | None = None
+        self.begin = 0  # where in the file this begins
+        self.members: list[tuple[int, int]] = []
+        """Where members begin: in the text that was given so far, and in the file."""
+        self._read = self._given = 0  # bytes, compressed and not
 
     def _open(self):
         if self._compression is Compression.GZIP:
@@ -76,6 +80,7 @@ class CompressedReader:
         chunk, self._rest = self._rest, memoryview(b"")
         if not chunk and not self._full:
             chunk = memoryview(self._file.read(_CHUNK))
+            self._read += len(chunk)
         name = self._compression.value
         if not chunk and not self._full:
             self._ended = True
@@ -86,6 +91,7 @@ class CompressedReader:
             if self._any and not bytes(chunk).strip(b"\0"):
                 return b""  # zeros after the last member are padding
             self._stream = self._open()
+            self.members.append((self._given, self.begin + self._read - len(chunk)))
         try:
             if self._compression is Compression.GZIP:
                 data, after = self._stream.decompress(chunk, _BURST), b""
@@ -99,6 +105,7 @@ class CompressedReader:
             self.damage = f"the {name} stream is damaged" if self._any else f"this is no {name} file"
             return b""
         self._any = True
+        self._given += len(data)
         if self._stream.eof:
             self._rest = memoryview(self._stream.unused_data + bytes(after))
             self._stream = None

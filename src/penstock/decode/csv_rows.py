@@ -139,12 +139,12 @@ class CsvRows:
         names: list[str] | None = None,
         piece: int = PIECE,
         line: int = 1,
-    ) -> Iterator[tuple[pa.Table, np.ndarray]]:
-        """The rows of a file; `wanted` picks from the header the columns that are read.
+    ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray]]:
+        """The rows of a file, their lines and their places; `wanted` picks the columns that are read.
 
         With `names`, there is no header: what is read is a part of a file, from a line on.
         """
-        rest, fresh, final = b"", True, False
+        rest, fresh, final, place = b"", True, False, 0
         if names is not None:
             self._name(names, wanted)
         while not final:
@@ -161,9 +161,11 @@ class CsvRows:
                 fresh = False
                 if rest.startswith(codecs.BOM_UTF8):
                     rest, self.behind = rest[len(codecs.BOM_UTF8) :], len(codecs.BOM_UTF8)
+                    place = len(codecs.BOM_UTF8)
             while self._skip and (after := rest.find(b"\n") + 1):
                 rest, line, self._skip = rest[after:], line + 1, self._skip - 1
                 self.behind += after
+                place += after
             while rest and not self._skip:
                 found, taken, passed = self._find(rest, final)
                 if self.names is None:
@@ -172,8 +174,9 @@ class CsvRows:
                         self._name(self._header(rest, found), wanted)
                 elif found.shape[1]:
                     found[3] += line
-                    yield self._table(rest, found)
-                rest, line = rest[taken:], line + passed
+                    table, lines, begins = self._table(rest, found)
+                    yield table, lines, begins + place
+                rest, line, place = rest[taken:], line + passed, place + taken
                 if not taken:
                     break
 
@@ -211,8 +214,8 @@ class CsvRows:
             if self.names.count(name) > 1:
                 raise InputError(f"the table has two columns called {name!r}", hint="rename one of them")
 
-    def _table(self, data: bytes, found: np.ndarray) -> tuple[pa.Table, np.ndarray]:
-        """The wanted columns of some rows as text, and the lines of the rows."""
+    def _table(self, data: bytes, found: np.ndarray) -> tuple[pa.Table, np.ndarray, np.ndarray]:
+        """The wanted columns of some rows as text, the lines of the rows, and where they begin."""
         assert self.names is not None
         good = (found[4] == _CLOSED) & (found[2] == len(self.names))
         for row in np.flatnonzero(~good).tolist():
@@ -235,7 +238,7 @@ class CsvRows:
             kept = np.ones(table.num_rows, np.bool_)
             kept[list(broken)] = False
             table, found = table.filter(pa.array(kept)), found[:, kept]
-        return table, found[3]
+        return table, found[3], found[0]
 
     def _cells(self, data: bytes, found: np.ndarray) -> pa.Table:
         assert self.names is not None

@@ -11,9 +11,11 @@ from typing import BinaryIO
 
 import numpy as np
 
+from penstock.columns.ids import hash_text
 from penstock.columns.terms import TermTable
 from penstock.decode.compression import CompressedReader, PlainReader, open_reader, read_whole
 from penstock.decode.documents import JsonLdDecoder, TrigDecoder
+from penstock.decode.elements import Elements
 from penstock.decode.formats import Compression, Format, format_named, format_of
 from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.lines import LineDecoder, last_newline, strict_error
@@ -21,7 +23,7 @@ from penstock.decode.mapping.document import TableMap
 from penstock.decode.mapping.rows import MappedRows
 from penstock.decode.occurrences import Occurrences, Reject
 from penstock.decode.pieces import LinePieces
-from penstock.decode.splitting import align, aligned_range, lines_before, name_before
+from penstock.decode.splitting import align, aligned_range, element_before, lines_before
 from penstock.decode.tables import CsvDecoder, JsonRowsDecoder, ParquetDecoder, TableDecoder, TripleRows
 from penstock.decode.times import TimePredicates
 from penstock.decode.turtle import declarations
@@ -49,8 +51,11 @@ class Decoder:
         limits: Limits = LIMITS,
         map: TableMap | None = None,
         key: int = 0,
+        identity: str | None = None,
     ) -> None:
         self.limits = limits
+        self.key = key
+        self.elements = Elements(identity or source, key)
         self.format = format_named(format) if isinstance(format, str) else format
         self.times = times or TimePredicates()
         self.source = source
@@ -63,6 +68,7 @@ class Decoder:
             "named": named,
             "limits": limits,
             "key": key,
+            "elements": self.elements,
         }
         if map is not None:
             self._decoder = _mapped(self.format, map, source, options)
@@ -84,15 +90,17 @@ class Decoder:
         first_line = self.line if first_line is None else first_line
         found, taken, lines = self._decoder.decode(data, first_line=first_line, final=final)
         self.line = first_line + lines
+        self.elements.passed(taken)
         return found, taken
 
     def rejected(self, line: int, reason: str, text: str = "") -> Occurrences:
         """A piece of input that is not even decoded."""
         return Occurrences(rejects=[Reject(self.source, line, reason, text)])
 
-    def follows(self, name: bytes | None) -> None:
-        """Tells a decoder of N-Quads the graph name that stands before the next piece."""
-        self._decoder.last = name
+    def goes_on(self, name: bytes, begin: int) -> None:
+        """Tells a decoder of N-Quads which element its first lines belong to: its name and place."""
+        number = self.elements.numbered(np.array([begin], np.int64))[0]
+        self._decoder.carried = hash_text(name, self.key), int(number)
 
     def continues(self, before: bytes, begin: int) -> int:
         """Tells the decoder of a part of a file what stands before it, to the byte `begin`.
@@ -102,6 +110,7 @@ class Decoder:
         if self.format is Format.TRIG:
             self.head = declarations(before) + b" "
             self._decoder.part = begin
+            self._decoder.lines_before = before.count(b"\n")
         elif self.format is Format.CSV:
             return max(begin, self._decoder.follow(before))
         return begin
@@ -166,6 +175,7 @@ def _decode_lines(
         piece_bytes = min(piece_bytes, reader.left)
     pieces = LinePieces(reader, decoder.limits, piece_bytes)
     for piece in pieces:
+        decoder.elements.gaps += pieces.gaps
         for lines, text in pieces.long_lines:
             yield decoder.rejected(decoder.line + lines, decoder.limits.line_reason(), text)
         found, taken = decoder.decode(piece, final=reader.left == 0)
@@ -203,6 +213,7 @@ def decode_file(
     piece_bytes: int = PIECE,
     called: str | None = None,
     key: int = 0,
+    identity: str | None = None,
 ) -> Iterator[Occurrences]:
     """Decodes a file piece by piece.
 
@@ -210,14 +221,17 @@ def decode_file(
     begin…end, so that a file can be cut anywhere; `within` are the bytes that count at all. Of
     other formats, begin…end are a part that is complete in itself (`sources/growth.py`). `called`
     is the name that tells the format, if the file has been renamed.
-    `source` names the file in rejects and in the names of blank nodes (its path if not given).
+    `source` names the file in rejects and in the names of blank nodes (its path if not given), and
+    `identity` (`source` if not given) in the numbers of elements: it is the same only for the same file.
     `named` gives every triple with its element's name, whatever `keep_predicates` says.
     Relative IRIs are resolved against `base`; without it, elements that have one are rejected.
     `map` says what the columns of a table mean. `key` is that of the run, for the ids of terms.
     """
     name = os.fspath(path)
     format_, compression = format_of(called or name, format)
-    decoder = Decoder(format_, times, source or name, False, keep_predicates, named, base, limits, map, key)
+    decoder = Decoder(
+        format_, times, source or name, False, keep_predicates, named, base, limits, map, key, identity
+    )
     try:
         size = os.stat(path).st_size
         file = Path(path).open("rb")
@@ -232,8 +246,9 @@ def decode_file(
             if compression is Compression.NONE and (format_ in (Format.NQUADS, Format.JSONLD) or rows):
                 end = size if end is None else end
                 begin, end = aligned_range(path, begin, end, format_, times, within=within, limits=limits)
-                if format_ is Format.NQUADS and 0 < begin < end:
-                    decoder.follows(name_before(path, begin, limits))
+                if format_ is Format.NQUADS and 0 < begin < end and begin == (within or (0, 0))[0]:
+                    if before := element_before(path, begin, times, limits):
+                        decoder.goes_on(*before)
             if begin and format_ in (Format.TRIG, Format.CSV):  # a part of a file that has grown
                 known = begin
                 if format_ is Format.CSV and compression is Compression.NONE:
@@ -246,7 +261,12 @@ def decode_file(
                 end = size if end is None else end
                 file.seek(begin)
                 length = end - begin
-            pieces = decode_pieces(decoder, open_reader(file, compression, length), piece_bytes)
+            reader = open_reader(file, compression, length)
+            decoder.elements.begin = begin
+            if compression is not Compression.NONE:
+                decoder.elements.begin, decoder.elements.members = 0, reader.members
+                reader.begin = begin
+            pieces = decode_pieces(decoder, reader, piece_bytes)
         skipped: int | None = None
         for found in pieces:
             if found.rejects and begin:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import io
 from array import array
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from pyoxigraph import DefaultGraph, Quad, RdfFormat, parse
 
 from penstock.decode.canonical import NumberedLabels, Unusable, canonical_line
+from penstock.decode.elements import Elements
 from penstock.decode.jsonld import is_json, may_be_one, refusal, vanished
 from penstock.decode.limits import EXPANSION, LEAST_EXPANSION, LIMITS, Limits
 from penstock.decode.lines import last_newline, line_at, shown, strict_error, syntax_reason
 from penstock.decode.nquads import keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, empty
 from penstock.decode.relative import MARK, UNRESOLVED, relative_reason
-from penstock.decode.settle import Settled, Written, settle
+from penstock.decode.settle import Settled, Written, settle_documents
 from penstock.decode.splitting import STATEMENT
 from penstock.decode.times import TimePredicates
 from penstock.terms import BlankNode, NamedNode, Triple
@@ -35,9 +37,11 @@ class DocumentDecoder:
         base: str | None = None,
         limits: Limits = LIMITS,
         key: int = 0,
+        elements: Elements | None = None,
     ) -> None:
         self.source = source
         self.key = key
+        self.elements = elements or Elements(source, key)
         self.limits = limits
         self.base = base or UNRESOLVED
         self.times = times
@@ -46,10 +50,14 @@ class DocumentDecoder:
         self.named = named
         self.stated = times.ids(key)
 
-    def _settle(self, written: Written) -> tuple[Settled, list[tuple[int, int, str]]]:
+    def _settle(
+        self,
+        written: Written,
+        places: Sequence[int],
+        numbers: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    ) -> tuple[Settled, list[tuple[int, int, str]]]:
         """The settled rows of the written lines, and origin, line and reason of their faults."""
-        nothing = scan(b"", keep=self.keep, stated=self.stated, key=self.key)
-        more = scan(
+        rows = scan(
             b"".join(written.lines),
             keep=self.keep,
             stated=self.stated,
@@ -57,7 +65,7 @@ class DocumentDecoder:
             trusted=True,
             named=self.named,
         )
-        settled = settle(nothing, more, written, group=True, named=self.named)
+        settled = settle_documents(rows, written, np.array(places, np.int64), numbers, named=self.named)
         return settled, settled.located_faults(lambda origin: b"")
 
     def _occurrences(self, settled: Settled, rejects: list[Reject]) -> Occurrences:
@@ -77,6 +85,7 @@ class TrigDecoder(DocumentDecoder):
     """Decodes TriG, which has to be there as a whole, or in parts of whole statements."""
 
     part = 0  # where in its file the text begins: blank nodes are others in each part
+    lines_before = 0
 
     def decode(
         self, data: bytes | memoryview, *, first_line: int = 1, final: bool = True
@@ -90,12 +99,14 @@ class TrigDecoder(DocumentDecoder):
             return empty(), 0, 0
         data = bytes(data)
         written, numbers = Written(), array("q")  # which quad of the document each line is
+        places = array("q")  # and on which line of the file that stands
         bad: dict[bytes | None, tuple[int, str]] = {}
         rejects = []
         labels = NumberedLabels(f"{self.source} {self.part}" if self.part else self.source)
         room = max(LEAST_EXPANSION, EXPANSION * len(data))
+        lines = _ByLines(data)
         try:
-            for number, quad in enumerate(parse(data, RdfFormat.TRIG, base_iri=self.base)):
+            for number, quad in enumerate(parse(lines, RdfFormat.TRIG, base_iri=self.base)):
                 try:
                     line = self._line_of(quad, labels)
                 except Unusable as problem:
@@ -107,6 +118,7 @@ class TrigDecoder(DocumentDecoder):
                     break
                 written.add(line, first_line)
                 numbers.append(number)
+                places.append(self.lines_before + lines.number)
         except SyntaxError as problem:
             rejects.append(self._broken(data, first_line, problem))
         except MemoryError:  # the parser's way to say that a token does not fit into its buffer
@@ -115,8 +127,8 @@ class TrigDecoder(DocumentDecoder):
         if bad:
             kept = [i for i, line in enumerate(written.lines) if self._about(line) not in bad]
             written = Written([written.lines[i] for i in kept], [first_line] * len(kept))
-            numbers = array("q", [numbers[i] for i in kept])
-        settled, found = self._settle(written)
+            numbers, places = (array("q", [each[i] for i in kept]) for each in (numbers, places))
+        settled, found = self._settle(written, places, self.elements.numbered)
         faults = [*bad.values(), *((numbers[index], reason) for _, index, reason in found)]
         places = self._lines_of({number for number, _ in faults}, data)
         for number, reason in faults:
@@ -202,7 +214,10 @@ class JsonLdDecoder(DocumentDecoder):
             if document.strip() and (reason := self._write(document, line, written)):
                 written.drop(line)
                 reasons[line] = reason
-        settled, found = self._settle(written)
+        # The place of a document is where its line begins.
+        lengths = [len(document) + 1 for _, document in documents]
+        begins = dict(zip(texts, np.cumsum([0, *lengths]).tolist(), strict=False))
+        settled, found = self._settle(written, [begins[line] for line in written.origins], self.elements.at)
         for line, _, reason in found:
             reasons.setdefault(line, reason)
         rejects = [Reject(self.source, line, reason, shown(texts[line])) for line, reason in reasons.items()]

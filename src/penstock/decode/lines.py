@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from pyoxigraph import Quad, RdfFormat, parse
 
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
+from penstock.decode.elements import Elements
 from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.nquads import ODD, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject
-from penstock.decode.runs import first_name, graph_name, last_name, runs_with_odd
-from penstock.decode.settle import Written, settle
-from penstock.decode.splitting import is_compact
+from penstock.decode.settle import Written, settle, settle_plain
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
 
@@ -99,9 +97,13 @@ class LineDecoder:
         base: str | None = None,  # N-Quads has no relative IRIs
         limits: Limits = LIMITS,
         key: int = 0,
+        elements: Elements | None = None,
     ) -> None:
         self.source = source
         self.key = key
+        self.elements = elements or Elements(source, key)
+        self.carried = (0, 0)
+        """Name and number of the compact element whose lines stand before the next piece, if they do."""
         self.limits = limits
         self.times = times
         self.strict = strict
@@ -109,7 +111,6 @@ class LineDecoder:
         self.named = named
         self.stated = times.ids(key)
         self.label = SaltedLabels(source)
-        self.last: bytes | None = None  # the graph name before the next piece
         self._terms = 0
 
     def decode(
@@ -130,11 +131,13 @@ class LineDecoder:
             salt=self.label.suffix,
             named=self.named,
             expected_terms=self._terms,
+            carried=self.carried[0],
         )
         self._terms = len(rows.terms) * 9 // 8  # the next piece is probably like this one
         if not rows.kind.any():
-            found = settle(rows, named=self.named).occurrences([])
-            return self._counted(found, data, limit, {}), limit, rows.lines
+            settled = settle_plain(rows, self.elements, self.carried, named=self.named)
+            self.carried = settled.last
+            return settled.occurrences([]), limit, rows.lines
 
         odd = rows.kind == ODD
         written, bad = self._parse_odd(data, rows.offset[odd], rows.start[odd])
@@ -146,13 +149,9 @@ class LineDecoder:
             trusted=True,
             named=self.named,
         )
-        lines_written = zip(written.origins, written.lines, strict=True)
-        odd_lines = dict.fromkeys(rows.offset[odd].tolist()) | dict(lines_written)
-        if rows.elements or more.elements:  # each sees only some of the lines that elements end with
-            more = replace(more, elements=runs_with_odd(memoryview(data), limit, odd_lines))
-        pairs = zip(written.origins, written.lines, strict=True)
-        breaks = [origin for origin, line in pairs if is_compact(graph_name(line))]
-        settled = settle(rows, more, written, breaks=breaks, open_ended=not final, named=self.named)
+        settled = settle(
+            rows, more, written, self.elements, self.carried, open_ended=not final, named=self.named
+        )
         lines = rows.lines
         if settled.open_offset is not None:
             lines -= count_newlines(buffer[settled.open_offset : limit])
@@ -168,21 +167,8 @@ class LineDecoder:
             rejects.append(Reject(self.source, line, reason, shown(line_at(data, offset))))
             if self.strict:
                 raise strict_error(rejects[0])
-        found = self._counted(settled.occurrences(rejects), data, limit, odd_lines)
-        return found, limit, lines
-
-    def _counted(
-        self, found: Occurrences, data: bytes | memoryview, limit: int, odd: dict[int, bytes | None]
-    ) -> Occurrences:
-        """A piece in which an element that began in the one before is not counted again."""
-        view = memoryview(data)
-        name = first_name(view, limit, odd)
-        if name is None:
-            return found
-        if name == self.last and is_compact(name):
-            found = replace(found, elements=found.elements - 1)
-        self.last = last_name(view, limit, odd)
-        return found
+        self.carried = settled.last if settled.open_offset is None else (0, 0)
+        return settled.occurrences(rejects), limit, lines
 
     def _parse_odd(
         self, data: bytes | memoryview, begins: np.ndarray, ends: np.ndarray

@@ -36,8 +36,10 @@ class Occurrences:
     """Triple occurrences ⟨triple, start, end⟩ as equally long int64 columns.
 
     `instants` are the ends of all elements of the piece, sorted and unique, also of those
-    without triples and of those whose triples nobody asked for. `elements` counts runs of
-    lines with one graph name, so a compact element whose lines stand apart counts for each.
+    without triples and of those whose triples nobody asked for. `elements` counts all of them.
+
+    `element` tells the elements apart: a number that is the same for the same element in every process
+    and after a restart (decision 0008). All occurrences of an element of a split come together.
 
     `graph`, the names of the elements, is there only if it was asked for (it is empty
     otherwise). Then an element without triples is a row whose triple is 0, 0, 0.
@@ -53,6 +55,7 @@ class Occurrences:
     elements: int = 0
     rejects: list[Reject] = field(default_factory=list)
     graph: np.ndarray = field(default_factory=_none)
+    element: np.ndarray = field(default_factory=_none)
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -77,9 +80,11 @@ class Occurrences:
         if not rows.any():
             return Occurrences(instants=self.instants[instants])
         columns = [column[rows] for column in self.columns]
-        graph = self.graph[rows] if len(self.graph) else self.graph
+        graph, element = (each[rows] if len(each) else each for each in (self.graph, self.element))
         texts = TermTable(self.terms).subset(np.concatenate([*columns[:3], graph]))
-        return Occurrences(*columns, instants=self.instants[instants], terms=texts, graph=graph)
+        return Occurrences(
+            *columns, instants=self.instants[instants], terms=texts, graph=graph, element=element
+        )
 
 
 def empty() -> Occurrences:
@@ -112,4 +117,5 @@ def concat(parts: Iterable[Occurrences]) -> Occurrences:
         elements=sum(p.elements for p in parts),
         rejects=[reject for p in parts for reject in p.rejects],
         graph=np.concatenate([p.graph for p in parts]),
+        element=np.concatenate([p.element for p in parts]),
     )

@@ -27,6 +27,8 @@ class LinePieces:
         self._skipping = False  # inside a line that is left out
         self.long_lines: list[tuple[int, str]] = []
         """How many lines of the piece stand before one that was left out, and how that begins."""
+        self.gaps: list[tuple[int, int]] = []
+        """Where in the piece bytes were left out, and how many."""
 
     def __iter__(self) -> Iterator[memoryview]:
         """The pieces; `keep` says after each what the next one must begin with."""
@@ -49,7 +51,7 @@ class LinePieces:
 
     def _fill(self) -> bool:
         """Reads on until there is something new; whether there is."""
-        self.long_lines = []
+        self.long_lines, self.gaps = [], []
         while True:
             if 2 * self._size > len(self._buffer):  # an element larger than the buffer
                 larger = bytearray(2 * len(self._buffer))
@@ -62,6 +64,7 @@ class LinePieces:
             self._size = old + more
             if self._skipping:
                 newline = self._buffer.find(b"\n", old, self._size)
+                self.gaps.append((old, (newline if newline >= 0 else self._size) - old))
                 if newline < 0:
                     self._size = old
                     continue
@@ -82,6 +85,7 @@ class LinePieces:
                 lines = self._buffer.count(b"\n", 0, first)
                 text = shown(bytes(memoryview(self._buffer)[first : first + _SHOWN]))
                 self.long_lines.append((lines, text))
+                self.gaps.append((first, end - first))
                 self._skipping = not whole
                 self._move(end, first)
                 end = first

@@ -1,88 +1,93 @@
-"""Which lines belong to one compact element, so that each is counted once.
+"""Which lines belong to one compact element, where the scanner could not see all of them.
 
-An element is a run of lines with one graph name. The scanner counts those among the lines that
-it reads itself; lines of the full parser in between, and the borders of pieces, cut runs in two.
+An element is a run of lines with one graph name: of quads in that graph, and of time statements about
+it. Lines that are empty, comments, rejected, or triples of the default graph interrupt no run. The
+scanner begins anew behind each line that it leaves to the full parser; here these are in their places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from penstock.decode.splitting import STATEMENT, is_compact
+import numpy as np
 
-_WINDOW = 4096
-
-Odd = Mapping[int, bytes | None]
-"""Where lines of the full parser begin, and their canonical form (None: not usable)."""
-
-
-def graph_name(line: bytes) -> bytes | None:
-    """The graph name of a line as it is written; None if it has none or is no statement."""
-    match = STATEMENT.match(line)
-    return match[3] if match else None
+from penstock.decode.elements import NONE
+from penstock.decode.nquads import BREAK, COMPACT, LOOSE, ODD, TOLD
+from penstock.jit import njit
 
 
-def _lines_from(data: memoryview, at: int, limit: int) -> Iterator[tuple[int, int]]:
-    """Where the lines from an offset on begin and end."""
-    while at < limit:
-        end, size = -1, _WINDOW
-        while end < 0:
-            end = bytes(data[at : min(at + size, limit)]).find(b"\n") + 1 or -1
-            if at + size >= limit and end < 0:
-                end = limit - at
-            size *= 4
-        yield at, at + end
-        at += end
-
-
-def _lines_back(data: memoryview, end: int) -> Iterator[tuple[int, int]]:
-    """Where the lines before an offset begin and end, the last one first."""
-    while end > 0:
-        begin, size = -1, _WINDOW
-        while begin < 0:
-            window = max(0, end - size)
-            found = bytes(data[window : end - 1]).rfind(b"\n")
-            if found >= 0 or window == 0:
-                begin = window + found + 1
-            size *= 4
-        yield begin, end
-        end = begin
-
-
-def _name(data: memoryview, begin: int, end: int, odd: Odd) -> bytes | None:
-    line = odd[begin] if begin in odd else bytes(data[begin:end])
-    return None if line is None else graph_name(line)
-
-
-def first_name(data: memoryview, limit: int, odd: Odd) -> bytes | None:
-    """The first graph name in a piece."""
-    names = (_name(data, *line, odd) for line in _lines_from(data, 0, limit))
-    return next((name for name in names if name is not None), None)
-
-
-def last_name(data: memoryview, limit: int, odd: Odd) -> bytes | None:
-    """The last graph name that stands before an offset."""
-    names = (_name(data, *line, odd) for line in _lines_back(data, limit))
-    return next((name for name in names if name is not None), None)
-
-
-def runs_with_odd(data: memoryview, limit: int, odd: Odd) -> int:
-    """How many more compact elements there are than the scanner counts, to which odd lines are air."""
-    unseen: Odd = dict.fromkeys(odd)
-    usable = sorted(begin for begin, line in odd.items() if line is not None)
-    more, reached = 0, 0
-    for first in usable:
-        if first < reached:
+@njit(cache=True)
+def _join(kind, graph, place, seen, unsure, name, begin, element, taken, belongs):
+    """One pass over the rows of a piece; see `join_runs`."""
+    joined = more = 0
+    run = NONE  # the last run that the scanner has begun, and where it begins really
+    really = NONE
+    for i in range(len(kind)):
+        if kind[i] == LOOSE:
             continue
-        scanned = previous = last_name(data, first, unseen)
-        for begin, end in _lines_from(data, first, limit):
-            reached = end
-            name = _name(data, begin, end, odd)
-            if name is None:
-                continue
-            more += is_compact(name) and name != previous
-            if begin not in odd:
-                more -= is_compact(name) and name != scanned  # what the scanner took it for
-                break
-            previous = name
-    return more
+        if kind[i] == ODD:
+            if seen[i] != NONE:  # otherwise the scanner knows no more than what came by here
+                name = graph[i]
+                begin = really if seen[i] == run else seen[i]
+            continue
+        if kind[i] == BREAK:
+            if seen[i] != run:
+                run = really = seen[i]
+            if unsure[i] and graph[i] == name and begin != NONE:
+                taken[joined] = run
+                belongs[joined] = begin
+                joined += 1
+                really = begin
+            begin = really
+        elif kind[i] == COMPACT or kind[i] == TOLD:
+            if graph[i] != name or begin == NONE:
+                begin = place[i]
+                more += 1
+            element[i] = begin
+        else:
+            begin = NONE
+        name = graph[i]
+    return joined, more, name, begin, run, really
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Where elements begin."""
+
+    element: np.ndarray  # of the COMPACT and TOLD rows that were given
+    taken: np.ndarray  # where runs of the scanner begin, in order, …
+    belongs: np.ndarray  # … and where the elements that these are parts of begin
+    more: int  # how many more elements there are than the scanner has counted
+    last: tuple[int, int]  # name and element of the last line, if that is a compact one
+
+    def begins(self, element: np.ndarray) -> np.ndarray:
+        """Where elements begin, from where the scanner says."""
+        if not len(self.taken):
+            return element
+        at = np.minimum(np.searchsorted(self.taken, element), len(self.taken) - 1)
+        return np.where(self.taken[at] == element, self.belongs[at], element)
+
+
+def join_runs(
+    kind: np.ndarray,
+    graph: np.ndarray,
+    place: np.ndarray,
+    seen: np.ndarray,
+    unsure: np.ndarray,
+    carried: tuple[int, int],
+    last: tuple[int, int],
+) -> Runs:
+    """The elements of a piece, from its rows in their order: the scanner's, and those of the full parser.
+
+    The scanner's compact rows are not among them; its ODD and BREAK rows tell of them (`seen`: where the
+    element begins that it saw there). `carried` is what stands before the piece, and `last` what the scanner
+    saw last: name and element.
+    """
+    element = np.full(len(kind), NONE, np.int64)
+    taken, belongs = np.empty((2, len(kind)), np.int64)
+    joined, more, name, begin, run, really = _join(
+        kind, graph, place, seen, unsure, *carried, element, taken, belongs
+    )
+    if last[1] != NONE:
+        name, begin = last[0], really if last[1] == run else last[1]
+    return Runs(element, taken[:joined], belongs[:joined], more - joined, (int(name), int(begin)))

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.columns.terms import TermChunk
-from penstock.decode.blocks import fault_reason, settle_blocks
-from penstock.decode.nquads import BREAK, COMPACT, LOOSE, ODD, STATED, UNASKED, Scanned
+from penstock.decode.blocks import ENDS_BLOCK, Blocks, fault_reason, settle_blocks
+from penstock.decode.elements import CARRIED, NONE, Elements
+from penstock.decode.nquads import COMPACT, LOOSE, ODD, STATED, TOLD, UNASKED, Scanned
 from penstock.decode.occurrences import Occurrences, Reject, merge_terms
+from penstock.decode.runs import join_runs
 
 
 @dataclass
@@ -36,20 +38,29 @@ class Written:
         np.cumsum([len(line) for line in self.lines], out=begins[1:])
         return np.searchsorted(begins, offsets, side="right") - 1
 
+    def places(self) -> np.ndarray:
+        """The origin of each line, and one more for each line before it that has the same."""
+        origins = np.array(self.origins, np.int64)
+        numbers = np.arange(len(origins))
+        first = np.concatenate([[True], origins[1:] != origins[:-1]])[: len(origins)]
+        return origins + numbers - np.maximum.accumulate(np.where(first, numbers, 0))
+
 
 @dataclass(frozen=True, eq=False)
 class Settled:
     """Rows with times; `faults` tells of elements without."""
 
-    compact: tuple[np.ndarray, ...]  # subject, predicate, object, start, end, and maybe graph
-    stated: tuple[np.ndarray, ...]
+    columns: tuple[np.ndarray, ...]  # subject, predicate, object, start, end
+    element: np.ndarray
+    graph: np.ndarray  # empty if it was not asked for
     instants: np.ndarray
     elements: int
     terms: TermChunk
-    mixed: bool  # rows from behind open_offset may be among these
-    open_offset: int | None  # where the last block begins, if it may go on in the next piece
-    _bad: list[tuple[int, int, int, int]]  # fault, kind, origin, index of the written line or -1
-    _written: Written
+    mixed: bool = False  # rows from behind open_offset may be among these
+    open_offset: int | None = None  # where the last block begins, if it may go on in the next piece
+    last: tuple[int, int] = (0, 0)  # name and number of the compact element that this ends with
+    _bad: Sequence[tuple[int, int, int, int]] = ()  # fault, kind, origin, index of the written line or -1
+    _written: Written = field(default_factory=Written)
 
     def faults(self, line_at: Callable[[int], bytes]) -> list[tuple[int, str]]:
         """The origin of each faulty element and what is wrong with it."""
@@ -68,11 +79,9 @@ class Settled:
         return out
 
     def occurrences(self, rejects: list[Reject]) -> Occurrences:
-        columns = self.compact
-        if len(self.stated[0]):
-            pairs = zip(self.compact, self.stated, strict=True)
-            columns = tuple(np.concatenate(pair) for pair in pairs)
-        return Occurrences(*columns[:5], self.instants, self.terms, self.elements, rejects, *columns[5:])
+        return Occurrences(
+            *self.columns, self.instants, self.terms, self.elements, rejects, self.graph, self.element
+        )
 
 
 def sorted_unique(values: np.ndarray) -> np.ndarray:
@@ -82,90 +91,194 @@ def sorted_unique(values: np.ndarray) -> np.ndarray:
     return np.unique(values)
 
 
-def settle(
-    rows: Scanned,
-    more: Scanned | None = None,
-    written: Written | None = None,
-    *,
-    breaks: Sequence[int] = (),
-    open_ended: bool = False,
-    group: bool = False,
-    named: bool = False,
-) -> Settled:
-    """One set of columns from the rows of a piece and `more` rows of written lines.
+@dataclass(frozen=True, eq=False)
+class _Sequence:
+    """The rows of a piece in their order: the scanner's (not the compact ones), and the written ones."""
 
-    `breaks` are the origins of written lines that end a block.
-    `open_ended` leaves out the last block with stated times, since it may go on. `group`
-    brings the rows with one origin and graph together first, for formats in which an element
-    may be written in several places of a document; an origin is a document then. `named` rows
-    keep their graph, and an element without triples is there as a row with its graph alone.
-    """
-    written = written or Written()
-    if more is None and not rows.kind.any():
-        columns = (*rows.columns, rows.graph) if named else rows.columns
-        nothing = tuple(np.empty(0, np.int64) for _ in columns)
-        instants = sorted_unique(rows.instants)
-        mixed = len(instants) > 0
-        return Settled(
-            columns,
-            nothing,
-            instants,
-            rows.elements,
-            rows.terms,
-            mixed,
-            None,
-            [],
-            written,
+    triple: list[np.ndarray]  # subject, predicate, object
+    start: np.ndarray
+    end: np.ndarray
+    graph: np.ndarray
+    origin: np.ndarray
+    seen: np.ndarray
+    kind: np.ndarray
+    index: np.ndarray  # of the written line, -1: none
+    place: np.ndarray  # where an element begins that begins with this row
+
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        return (*self.triple, self.start, self.end)
+
+    def some(self, rows: np.ndarray) -> _Sequence:
+        return _Sequence(
+            [column[rows] for column in self.triple],
+            *(getattr(self, name)[rows] for name in _NAMES),
         )
 
-    scans = [rows] if more is None else [rows, more]
-    compact = _joined(
-        [[c[r.kind == COMPACT] for c in (*r.columns, *([r.graph] if named else []))] for r in scans]
-    )
-    others = [(r.kind != COMPACT) & (r.kind != ODD) & ((r.kind != BREAK) | (not group)) for r in scans]
-    fields = [
-        [*(c[at] for c in r.columns), r.graph[at], r.offset[at], r.kind[at]]
-        for r, at in zip(scans, others, strict=True)
-    ]
-    index = [np.full(len(fields[0][0]), -1, np.int64)]
-    if more is not None:
-        index.append(written.index_of(fields[1][6]))
-        fields[1][6] = np.array(written.origins, np.int64)[index[1]]
-    if len(breaks):
-        nothing = np.zeros(len(breaks), np.int64)
-        fields.append([*[nothing] * 6, np.array(breaks, np.int64), np.full(len(breaks), BREAK, np.int8)])
-        index.append(nothing - 1)
-    subject, predicate, object_, start, end, graph, origin, kind = _joined(fields)
-    place = np.concatenate(index)
-    order = np.lexsort((graph, origin)) if group else np.argsort(origin, kind="stable")
-    stated = [c[order] for c in (subject, predicate, object_, start, end)]
-    graph, origin, kind, place = graph[order], origin[order], kind[order], place[order]
-    names = graph
 
-    if group:  # the same name in two documents is two elements
-        changed = (graph[1:] != graph[:-1]) | (origin[1:] != origin[:-1])
-        graph = np.concatenate([[0], np.cumsum(changed)])[: len(graph)]
-    blocks = settle_blocks(kind, graph, stated[3], stated[4], open_ended)
-    open_ = _with_its_line(blocks.open, kind, graph, origin)
-    open_offset = int(origin[open_]) if open_ >= 0 else None
-    bad = np.flatnonzero(blocks.faults)
-    kept = blocks.keep
-    if named:
-        kept = kept | blocks.bare
-        for column in stated[:3]:
-            column[blocks.bare] = 0
-        stated.append(names)
+_NAMES = ("start", "end", "graph", "origin", "seen", "kind", "index", "place")
+
+
+def _sequence(rows: Scanned, more: Scanned, written: Written) -> _Sequence:
+    other = rows.kind != COMPACT
+    columns = [column[other] for column in (*rows.columns, rows.graph, rows.offset, rows.element, rows.kind)]
+    columns += [np.full(len(columns[0]), -1), columns[6].copy()]
+    if len(more):
+        index = written.index_of(more.offset)
+        origins = np.array(written.origins, np.int64)[index]
+        of_written = (more.graph, origins, more.element, more.kind, index, written.places()[index])
+        pairs = zip(columns, (*more.columns, *of_written), strict=True)
+        order = np.argsort(np.concatenate([columns[6], origins]), kind="stable")
+        columns = [np.concatenate(pair)[order] for pair in pairs]
+    return _Sequence(columns[:3], *columns[3:])
+
+
+def settle_plain(rows: Scanned, elements: Elements, carried: tuple[int, int], *, named: bool) -> Settled:
+    """The rows of a piece in which the scanner has understood all lines, and all are compact."""
+    instants = sorted_unique(rows.instants)
     return Settled(
-        compact,
-        tuple(c[kept] for c in stated),
-        sorted_unique(np.concatenate([*(r.instants for r in scans), blocks.instants])),
-        sum(r.elements for r in scans) + blocks.elements,
-        merge_terms(r.terms for r in scans),
-        any(len(r.instants) for r in scans) or open_ != blocks.open,
-        open_offset,
-        [(int(blocks.faults[i]), int(kind[i]), int(origin[i]), int(place[i])) for i in bad],
+        rows.columns,
+        _numbers(rows.element, elements, carried),
+        rows.graph if named else rows.graph[:0],
+        instants,
+        rows.elements,
+        rows.terms,
+        mixed=len(instants) > 0,
+        last=_last(rows.last, elements, carried),
+    )
+
+
+def settle(
+    rows: Scanned,
+    more: Scanned,
+    written: Written,
+    elements: Elements,
+    carried: tuple[int, int],
+    *,
+    open_ended: bool = False,
+    named: bool = False,
+) -> Settled:
+    """One set of columns from the rows of a piece and `more` rows of lines that the full parser read.
+
+    `carried` are name and number of the compact element that stands before the piece, if one does.
+    `open_ended` leaves out the last block with stated times, since it may go on. `named` rows
+    keep their graph, and an element without triples is there as a row with its graph alone.
+    """
+    all_ = _sequence(rows, more, written)
+    before = (carried[0], CARRIED if carried[0] else NONE)
+    runs = join_runs(all_.kind, all_.graph, all_.place, all_.seen, all_.triple[0], before, rows.last)
+    scanned = rows.kind == COMPACT
+    all_.place[:] = np.where(runs.element == NONE, all_.place, runs.element)
+    of_blocks = all_.some(all_.kind != ODD) if (rows.kind == ODD).any() else all_
+    blocks = settle_blocks(of_blocks.kind, of_blocks.graph, of_blocks.start, of_blocks.end, open_ended)
+    open_ = _with_its_line(blocks.open, of_blocks.kind, of_blocks.graph, of_blocks.origin)
+    compact = (all_.kind == COMPACT) | (named & (all_.kind == TOLD))
+    parts = [_without_triples(all_.some(compact)), _timed(of_blocks, blocks, named)]
+    columns = [
+        np.concatenate([column[scanned], *more_of])
+        for column, *more_of in zip(rows.columns, *(part.columns for part in parts), strict=True)
+    ]
+    begins = np.concatenate([runs.begins(rows.element[scanned]), *(part.place for part in parts)])
+    graph = [rows.graph[scanned], *(part.graph for part in parts)] if named else [rows.graph[:0]]
+    return Settled(
+        tuple(columns),
+        _numbers(begins, elements, carried),
+        np.concatenate(graph),
+        sorted_unique(np.concatenate([rows.instants, more.instants, blocks.instants])),
+        rows.elements + runs.more + blocks.elements,
+        merge_terms([rows.terms, more.terms]),
+        bool(len(rows.instants) or len(more.instants)) or open_ != blocks.open,
+        int(of_blocks.origin[open_]) if open_ >= 0 else None,
+        _last(runs.last, elements, carried),
+        _faulty(of_blocks, blocks),
         written,
     )
+
+
+def settle_documents(
+    rows: Scanned,
+    written: Written,
+    places: np.ndarray,
+    numbers: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    *,
+    named: bool = False,
+) -> Settled:
+    """One set of columns from the rows of the written lines of documents, an origin for each.
+
+    In a document an element may be written in several places; the same name in two documents is two
+    elements. `places` says of each line where it stands: an element begins with its first one, and
+    `numbers` numbers elements by place and name.
+    """
+    index = written.index_of(rows.offset)
+    origin = np.array(written.origins, np.int64)[index]
+    order = np.lexsort((rows.graph, origin))
+    columns = [*rows.columns, rows.graph, origin, rows.element, rows.kind, index, places[index]]
+    columns = [column[order] for column in columns]
+    all_ = _Sequence(columns[:3], *columns[3:])
+    changed = (all_.graph[1:] != all_.graph[:-1]) | (all_.origin[1:] != all_.origin[:-1])
+    element = np.cumsum(np.concatenate([[0], changed]))[: len(order)]
+    first = np.full(len(order), np.iinfo(np.int64).max)
+    np.minimum.at(first, element, all_.place)
+    all_.place[:] = first[element]
+
+    compact = (all_.kind == COMPACT) | (all_.kind == TOLD)
+    of_blocks = all_.some(~compact)
+    blocks = settle_blocks(of_blocks.kind, element[~compact], of_blocks.start, of_blocks.end)
+    parts = [
+        _without_triples(all_.some((all_.kind == COMPACT) | (named & compact))),
+        _timed(of_blocks, blocks, named),
+    ]
+    order = np.argsort(np.concatenate([part.index for part in parts]))  # as they are written
+    pairs = zip(*((*part.columns, part.place, part.graph) for part in parts), strict=True)
+    *columns, place, graph = (np.concatenate(pair)[order] for pair in pairs)
+    return Settled(
+        tuple(columns),
+        numbers(place, graph),
+        graph if named else graph[:0],
+        sorted_unique(np.concatenate([rows.instants, blocks.instants])),
+        len(np.unique(element[compact])) + blocks.elements,
+        rows.terms,
+        _bad=_faulty(of_blocks, blocks),
+        _written=written,
+    )
+
+
+def _without_triples(rows: _Sequence) -> _Sequence:
+    """Compact rows; those that only tell of their element have no triple."""
+    for column in rows.triple:
+        column[rows.kind == TOLD] = 0
+    return rows
+
+
+def _timed(rows: _Sequence, blocks: Blocks, named: bool) -> _Sequence:
+    """The rows of elements with stated times; `place` is where their element begins."""
+    rows.place[:] = rows.place[blocks.first]
+    if named:
+        for column in rows.triple:
+            column[blocks.bare] = 0
+    return rows.some(blocks.keep | blocks.bare if named else blocks.keep)
+
+
+def _faulty(rows: _Sequence, blocks: Blocks) -> list[tuple[int, int, int, int]]:
+    bad = np.flatnonzero(blocks.faults)
+    columns = (blocks.faults, rows.kind, rows.origin, rows.index)
+    return list(zip(*(column[bad].tolist() for column in columns), strict=True))
+
+
+def _numbers(begins: np.ndarray, elements: Elements, carried: tuple[int, int]) -> np.ndarray:
+    """The numbers of elements, from where they begin."""
+    numbers = elements.at(begins)
+    if carried[0]:
+        numbers[begins == CARRIED] = carried[1]
+    return numbers
+
+
+def _last(last: tuple[int, int], elements: Elements, carried: tuple[int, int]) -> tuple[int, int]:
+    """Name and number of an element, from name and beginning; zeros if there is none."""
+    name, begin = last
+    if begin == NONE:
+        return 0, 0
+    return name, int(_numbers(np.array([begin], np.int64), elements, carried)[0])
 
 
 def _with_its_line(row: int, kind: np.ndarray, graph: np.ndarray, origin: np.ndarray) -> int:
@@ -173,12 +286,8 @@ def _with_its_line(row: int, kind: np.ndarray, graph: np.ndarray, origin: np.nda
     while row > 0 and origin[row - 1] == origin[row]:
         row -= 1
         name = graph[row]
-        while row > 0 and kind[row - 1] != BREAK and (kind[row - 1] == LOOSE or graph[row - 1] == name):
+        while (
+            row > 0 and kind[row - 1] not in ENDS_BLOCK and (kind[row - 1] == LOOSE or graph[row - 1] == name)
+        ):
             row -= 1
     return row
-
-
-def _joined(parts: list[list[np.ndarray]]) -> tuple[np.ndarray, ...]:
-    if len(parts) == 1:
-        return tuple(parts[0])
-    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))

@@ -23,19 +23,14 @@ STATEMENT = re.compile(
     rb"\s*+(<[^>]*+>|_:[^\s.<]{1,512})?+\s*+\."
 )
 _COMPACT = b"#t="
-_ABOUT = b"about "  # a time statement, and no quad
-_FAR = 1 << 16
-"""How far to look for the beginning of a compact element; a longer one is cut between lines."""
 
 
 class Names:
     """Which elements lines belong to, as the decoder sees it: lines that it rejects belong to none."""
 
-    def __init__(
-        self, times: TimePredicates | None = None, limits: Limits = LIMITS, *, only_quads: bool = False
-    ) -> None:
+    def __init__(self, times: TimePredicates | None = None, limits: Limits = LIMITS) -> None:
         self._times = times or TimePredicates()
-        predicates = () if only_quads else (self._times.at, self._times.started, self._times.ended)
+        predicates = (self._times.at, self._times.started, self._times.ended)
         self._statements = frozenset(str(p).encode() for p in predicates)
         self._longest = limits.line + 1  # with its line break
         self._label = SaltedLabels("")
@@ -44,8 +39,7 @@ class Names:
     def of(self, data: bytes | mmap.mmap, begin: int, end: int) -> list[bytes]:
         """The names of the elements that a line belongs to: one, or none if it is neutral.
 
-        (A carriage return inside of a line ends a statement, too.) Statements about a name are no
-        quads of it: they have another name here if it tells its time itself.
+        (A carriage return inside of a line ends a statement, too: such a line may have several.)
         """
         if end - begin > self._longest:
             return []  # which is left out later
@@ -75,14 +69,12 @@ class Names:
         subject, predicate, graph = match.groups()
         if graph is not None:
             return graph
-        if predicate not in self._statements:
-            return None
-        return _ABOUT + subject if is_compact(subject) else subject
+        return subject if predicate in self._statements else None
 
 
 def is_compact(name: bytes | None) -> bool:
     """Whether a graph name tells its time itself."""
-    return name is not None and _COMPACT in name and not name.startswith(_ABOUT)
+    return name is not None and _COMPACT in name
 
 
 def align(
@@ -93,15 +85,16 @@ def align(
     *,
     begin: int = 0,
     end: int | None = None,
+    enough: int | None = None,
     limits: Limits = LIMITS,
 ) -> int:
     """The first place at or after `offset` where a piece may begin.
 
-    For N-Quads that is the beginning of a block of lines about one element (if the block is not
-    longer than the limit of a document); otherwise, of a line. Only the bytes begin…end count;
-    both ends are such places.
+    For N-Quads that is the beginning of an element, otherwise of a line. Only the bytes begin…end
+    count; both ends are such places. Behind `enough` nobody wants to know: the place is then some line.
     """
     end = len(data) if end is None else min(end, len(data))
+    enough = end if enough is None else min(enough, end)
     if offset <= begin:
         return begin
     if offset >= end:
@@ -112,26 +105,49 @@ def align(
     if format is not Format.NQUADS:
         return at
     names = Names(times, limits)
-    last: list[bytes] = []
-    after = at
-    # Neutral lines belong to what stands before them.
-    while not last and after > begin and at - after <= limits.document:
-        before = data.rfind(b"\n", begin, after - 1) + 1 or begin
-        last, after = names.of(data, before, after), before
-    line = at
-    while at < end:
+    last = last_names(names, data, at, begin)
+    while at < enough:
         after = data.find(b"\n", at, end) + 1 or end
-        if at - line > limits.document:
-            return at
         here = names.of(data, at, after)
         if here:
             if last and here[0] != last[-1]:
                 return at
-            if is_compact(here[0]) and at - line > _FAR:
-                return line
             last = here
         at = after
-    return end
+    return at
+
+
+def last_names(names: Names, data: bytes | mmap.mmap, at: int, begin: int = 0) -> list[bytes]:
+    """The names of the last line before a place that has any: neutral lines belong to what stands before."""
+    while at > begin:
+        before = data.rfind(b"\n", begin, at - 1) + 1 or begin
+        if found := names.of(data, before, at):
+            return found
+        at = before
+    return []
+
+
+def last_element(
+    names: Names, data: bytes | mmap.mmap, at: int, begin: int = 0
+) -> tuple[bytes | None, int, bool]:
+    """The last element before a place, of what stands behind `begin`: (name, place, border).
+
+    The place is where its first line begins. There is no border if no other element stands before it.
+    """
+    name, place = None, at
+    while at > begin:
+        before = data.rfind(b"\n", begin, at - 1) + 1 or begin
+        here = names.of(data, before, at)
+        if here and name is None:
+            name = here[-1]
+        if here and here[-1] != name:
+            return name, place, True
+        if here:
+            place = before
+            if here[0] != name:
+                return name, place, True
+        at = before
+    return name, place, False
 
 
 def aligned_range(
@@ -155,7 +171,9 @@ def aligned_range(
         if size == 0 or (begin <= lower and end >= upper):
             return max(begin, lower), min(end, upper)
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            first = align(data, begin, format, times, begin=lower, end=upper, limits=limits)
+            first = align(data, begin, format, times, begin=lower, end=upper, enough=end, limits=limits)
+            if first >= end:  # nothing begins here
+                return end, end
             after = align(data, end, format, times, begin=lower, end=upper, limits=limits)
     return first, max(first, after)
 
@@ -200,21 +218,31 @@ def _json_lines(data: mmap.mmap) -> bool:
     return end >= 0 and is_json(data[:end])
 
 
-def name_before(path: str | os.PathLike, offset: int, limits: Limits = LIMITS) -> bytes | None:
-    """The last graph name in an N-Quads file before an offset: a compact element may go on there."""
+def element_before(
+    path: str | os.PathLike, offset: int, times: TimePredicates | None = None, limits: Limits = LIMITS
+) -> tuple[bytes, int] | None:
+    """The compact element of an N-Quads file that goes on at an offset: its name, and where it begins.
+
+    That is so only if a writer paused in the middle of it. What begins further before than a document
+    may be long is not looked for.
+    """
     with (
         Path(path).open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
-        least = offset - limits.document
-        names = Names(limits=limits, only_quads=True)
-        while offset > max(0, least):
-            before = data.rfind(b"\n", 0, offset - 1) + 1
-            here = names.of(data, before, offset)
-            if here:
-                return here[-1]
-            offset = before
-    return None
+        names = Names(times, limits)
+        least = max(0, offset - limits.document)
+        before = last_names(names, data, offset, least)
+        if not before or not is_compact(before[-1]):
+            return None
+        here: list[bytes] = []
+        at = offset
+        while not here and at < len(data):
+            after = data.find(b"\n", at) + 1 or len(data)
+            here, at = names.of(data, at, after), after
+        if not here or here[0] != before[-1]:
+            return None
+        return before[-1], last_element(names, data, offset, least)[1]
 
 
 def lines_before(path: str | os.PathLike, offset: int) -> int:

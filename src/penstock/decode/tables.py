@@ -24,6 +24,7 @@ from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.csv_rows import PIECE as CSV_PIECE
 from penstock.decode.csv_rows import CsvRows
+from penstock.decode.elements import Elements
 from penstock.decode.formats import Format
 from penstock.decode.json_rows import read_lines
 from penstock.decode.limits import LIMITS, Limits
@@ -75,9 +76,11 @@ class TripleRows:
         named: bool = False,
         limits: Limits = LIMITS,
         key: int = 0,
+        elements: Elements | None = None,
     ) -> None:
         self.source = source
         self.key = key
+        self.elements = elements or Elements(source, key)
         self.limits = limits
         self.times = times
         self.strict = strict
@@ -85,6 +88,7 @@ class TripleRows:
         self.named = named
         self.stated = times.ids(key)
         self.label = SaltedLabels(source)
+        self._last: tuple[str, int, int, int] | None = None  # graph, start, end and number of the last row
 
     def wanted(self, names: Sequence[str]) -> list[str]:
         """Which of a table's columns are read."""
@@ -98,8 +102,11 @@ class TripleRows:
             )
         return [name for name in COLUMNS if name in names]
 
-    def batch(self, table: pa.Table | pa.RecordBatch, lines: np.ndarray) -> Occurrences:
-        """The occurrences of some rows, which stand on these lines (or have these numbers)."""
+    def batch(self, table: pa.Table | pa.RecordBatch, lines: np.ndarray, numbers: np.ndarray) -> Occurrences:
+        """The occurrences of some rows, which stand on these lines (or have these numbers).
+
+        Rows of one graph and one time that stand together are an element, with its first row's number.
+        """
         table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
         columns = self._columns(table.combine_chunks())
         if not len(table):
@@ -155,15 +162,17 @@ class TripleRows:
         names, texts = np.empty(0, np.int64), TermChunk()
         if self.named:
             names, texts = self._names(columns.get("graph"), index)
+        element, begun = self._elements(columns.get("graph"), start, end, valid, numbers)
         return Occurrences(
             *ids,
             start[index],
             end[index],
             sorted_unique(end[valid]),
             merge_terms([rows.terms, more.terms, texts]),
-            self._elements(columns.get("graph"), start, end, valid),
+            begun,
             rejects,
             names,
+            element[index],
         )
 
     def _columns(self, table: pa.Table) -> dict[str, pa.Array]:
@@ -221,15 +230,32 @@ class TripleRows:
             raise Unusable("a cell is not one term")
         return quads[0]
 
-    @staticmethod
-    def _elements(graph: pa.Array | None, start, end, valid: np.ndarray) -> int:
-        if graph is None:
-            return int(valid.sum())
+    def _elements(
+        self,
+        graph: pa.Array | None,
+        start: np.ndarray,
+        end: np.ndarray,
+        valid: np.ndarray,
+        numbers: np.ndarray,
+    ) -> tuple[np.ndarray, int]:
+        """The number of each row's element, and how many begin here; rejected rows interrupt none."""
+        if graph is None or not valid.any():
+            return numbers, int(valid.sum())
+        rows = np.flatnonzero(valid)
         codes = graph.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        changed = (codes[1:] != codes[:-1]) | (start[1:] != start[:-1]) | (end[1:] != end[:-1])
-        begins = np.concatenate([[True], changed]) | np.concatenate([[True], ~valid[:-1]])
-        begins |= codes < 0  # without a name, a row is an element of its own
-        return int((begins & valid).sum())
+        begins = codes[rows] < 0  # without a name, a row is an element of its own
+        for column in (codes[rows], start[rows], end[rows]):
+            begins[1:] |= column[1:] != column[:-1]
+        first, last = rows[0], rows[-1]
+        same = self._last is not None and self._last[:3] == (graph[first].as_py(), start[first], end[first])
+        begins[0] = not same
+        element = numbers.copy()
+        element[rows] = numbers[rows[np.maximum.accumulate(np.where(begins, np.arange(len(rows)), 0))]]
+        if same:  # it began in the rows before these
+            element[rows[: np.argmax(begins) if begins.any() else len(rows)]] = self._last[3]
+        name = graph[last].as_py()
+        self._last = None if name is None else (name, start[last], end[last], element[last])
+        return element, int(begins.sum())
 
     def _names(self, graph: pa.Array | None, index: np.ndarray) -> tuple[np.ndarray, TermChunk]:
         """The graph's name in each of the rows `index` (0: none), and the texts of the names."""
@@ -253,10 +279,13 @@ class TableRows(Protocol):
     source: str
     strict: bool
     limits: Limits
+    elements: Elements
 
     def wanted(self, names: Sequence[str]) -> list[str]: ...
 
-    def batch(self, table: pa.Table | pa.RecordBatch, lines: np.ndarray) -> Occurrences: ...
+    def batch(
+        self, table: pa.Table | pa.RecordBatch, lines: np.ndarray, numbers: np.ndarray
+    ) -> Occurrences: ...
 
 
 class TableDecoder(ABC):
@@ -318,7 +347,7 @@ class ParquetDecoder(TableDecoder):
                     some, numbers = some.filter(pa.array(~over)), numbers[~over]
                 for batch in portions(some):
                     here, numbers = numbers[: len(batch)], numbers[len(batch) :]
-                    yield self.rows.batch(batch, here)
+                    yield self.rows.batch(batch, here, self.rows.elements.numbered(here))
                 row += len(long)
         except (pa.ArrowException, OSError) as problem:
             yield self.lost(row, problem)
@@ -387,8 +416,10 @@ class CsvDecoder(TableDecoder):
         size = CSV_PIECE if piece is None else min(piece, CSV_PIECE)
         line = self.line
         try:
-            for table, lines in reader.tables(file, self.rows.wanted, self.names, size, line):
-                found = [self.rows.batch(table, lines)] if len(lines) else []
+            for table, lines, places in reader.tables(file, self.rows.wanted, self.names, size, line):
+                found = []
+                if len(lines):
+                    found.append(self.rows.batch(table, lines, self.rows.elements.at(places)))
                 yield _by_line([*found, *self._faulty(reader)])
                 line = int(lines[-1]) + 1 if len(lines) else line
         except pa.ArrowException as problem:
@@ -444,7 +475,8 @@ class JsonRowsDecoder(TableDecoder):
             for name, cells in columns.items():
                 kept = cells.some(good[cells.rows])
                 columns[name] = replace(kept, rows=place[kept.rows])
-        parts.append(self.rows.batch(Table(columns, numbers[good]), numbers[good]))
+        places = self.rows.elements.at(begins[good])
+        parts.append(self.rows.batch(Table(columns, numbers[good]), numbers[good], places))
         return _by_line(parts), limit, lines
 
     def pieces(self, file: BinaryIO, piece: int | None = None) -> Iterator[Occurrences]:

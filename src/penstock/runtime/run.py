@@ -28,7 +28,6 @@ from penstock.runtime.detection.detector import Detector
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.failures import reason_of, recovered, storage_failure
 from penstock.runtime.intake.decoding import file_decoder, predicates_in
-from penstock.runtime.intake.late import count_elements
 from penstock.runtime.intake.source import ElementSource
 from penstock.runtime.job import Job, publish, withdraw
 from penstock.runtime.messages import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
@@ -285,8 +284,7 @@ class _Run:
                 else:
                     results.append((queries[i], payloads[i]))
             late = [pa.ipc.open_stream(payload).read_all() for query, payload in results if query == LATE]
-            if late:
-                self.statistics.late += count_elements(late)
+            self.statistics.late += sum(table.num_rows for table in late)
             self.on_batch(batch, results)
             self.statistics.batches += 1
             self.statistics.seconds = time.monotonic() - self.began

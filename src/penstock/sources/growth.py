@@ -11,9 +11,14 @@ import os
 import zlib
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from penstock.decode.formats import Compression, Format
 from penstock.decode.turtle import end_of_statements
+
+if TYPE_CHECKING:
+    from penstock.decode.limits import Limits
+    from penstock.decode.times import TimePredicates
 
 _CHUNK = 1 << 20
 _TAIL = 1 << 16
@@ -82,27 +87,44 @@ def end_of_last_line(path: str, start: int, size: int) -> int:
     return start
 
 
-def end_of_last_element(path: str, start: int, end: int) -> int:
-    """Where the last element ends that will not go on, of the complete lines in [start, end).
+class LastElement:
+    """Where the last element of a growing N-Quads file begins; each line is looked at about once.
 
-    An element whose graph name tells its time is complete in every line. One whose time is
-    stated may go on in the next line, so its block of lines is left for the next look.
+    Everything before it is complete, because another element has begun.
     """
-    if end <= start:
-        return start
-    begin = max(start, end - _TAIL)
-    with open(path, "rb") as file:
-        file.seek(begin)
-        tail = file.read(end - begin)
-    from penstock.decode.splitting import Names, align, is_compact  # brings in compiled code of decoding
 
-    names = Names().of(tail, tail.rfind(b"\n", 0, -1) + 1, len(tail))
-    if names and is_compact(names[-1]):
-        return end
-    last = at = 0 if begin == start else align(tail, 1)
-    while at < len(tail):
-        last, at = at, align(tail, at + 1)
-    return begin + last if last < len(tail) else start
+    def __init__(self, start: int, times: TimePredicates, limits: Limits) -> None:
+        from penstock.decode.splitting import Names  # brings in the compiled code of decoding
+
+        self.at = start  # looked at up to here
+        self.begin = start
+        self.name: bytes | None = None
+        self._names = Names(times, limits)
+
+    @property
+    def tells_its_time(self) -> bool:
+        from penstock.decode.splitting import is_compact
+
+        return is_compact(self.name)
+
+    def look(self, path: str, end: int) -> None:
+        """Take in the complete lines up to `end`."""
+        from penstock.decode.splitting import last_element
+
+        window = _TAIL
+        with open(path, "rb") as file:
+            while self.at < end:
+                begin = max(self.at, end - window)
+                file.seek(begin)
+                text = file.read(end - begin)
+                least = 0 if begin == self.at else text.find(b"\n") + 1
+                name, place, border = last_element(self._names, text, len(text), least)
+                if border or (begin == self.at and name not in (None, self.name)):
+                    self.name, self.begin = name, begin + place
+                elif begin > self.at:  # it began before
+                    window *= 8
+                    continue
+                self.at = end
 
 
 def is_whole_parquet(path: str, size: int) -> bool:
@@ -201,17 +223,19 @@ class Members:
 
 
 class Rest:
-    """How much of a growing file has been there for a while, so that its writer means it.
+    """How much of a growing file has been there for a moment, so that its writer means it.
 
-    Elements whose time is stated apart from them have no end that can be seen: what has been
-    written within a moment belongs together.
+    The last element of a file has no end that can be seen: what is written without a pause belongs
+    together.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, moment: float) -> None:
+        self.moment = moment
         self._seen: dict[int, list[tuple[float, int]]] = {}  # inode → when it first had which size
 
-    def size(self, status: os.stat_result, now: float, moment: float) -> int:
-        """How much of a file is older than a moment."""
+    def size(self, status: os.stat_result, now: float) -> int:
+        """How much of a file is older than the moment."""
+        moment = self.moment
         seen = self._seen.setdefault(status.st_ino, [])
         if seen and seen[-1][1] > status.st_size:
             seen.clear()

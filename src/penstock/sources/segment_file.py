@@ -31,6 +31,7 @@ class Segment:
     end: int
     whole: bool
     mark: Mark | None = None  # None: a file of our own, which nobody renames
+    number: int = 0  # of its file: no two files of a stream have the same
 
     def __len__(self) -> int:
         return self.end - self.start

@@ -12,6 +12,7 @@ may do.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -21,9 +22,9 @@ from pathlib import Path
 from penstock.decode.formats import Compression, Format, format_of, is_stream_file
 from penstock.errors import InputError, UsageError
 from penstock.sources.growth import (
+    LastElement,
     Members,
     Rest,
-    end_of_last_element,
     end_of_last_line,
     ends_of,
     is_whole_parquet,
@@ -34,6 +35,8 @@ from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 
 SETTLED = 1.0
 """Seconds that bytes must have been there, in follow mode, where an element may still go on."""
+PAUSE = 0.1
+"""The same for elements whose names tell their times: these have no part that must still come."""
 COMPACT_AFTER = 128
 """Segments that no batch can ask for any more, before they are dropped from the log."""
 FORGET_AFTER = 3600.0
@@ -56,8 +59,10 @@ class _File:
     name: str  # under which it was first seen
     taken: int  # bytes that are in segments
     mark: Mark | None
-    looked: tuple[int, int] | None = None  # size and rested size at a look that brought nothing
+    number: int = 0  # no two files of a stream have the same
+    looked: tuple[int, int, int] | None = None  # size and rested sizes at a look that brought nothing
     members: Members | None = None
+    last: LastElement | None = None
 
 
 class SegmentLog:
@@ -87,7 +92,7 @@ class SegmentLog:
         self._seen: dict[str, tuple[int, int, int]] = {}  # path → inode, size, time of change
         self._listings: dict[str, dict[int, list[str]]] = {}  # folder → inode → paths, in this look
         self._strays: dict[str, _File] | None = None  # renamed to where no stream's path leads
-        self._rest = Rest()
+        self._rest, self._pause = Rest(SETTLED), Rest(PAUSE)
         self._stored = SegmentFile(log)
         stored = self._stored.read()
         self.first = stored.first  # the number of the first segment here
@@ -98,7 +103,9 @@ class SegmentLog:
         for segment in stored.segments:
             self._add(segment)
         for segment in (*stored.known, *stored.segments):
-            self._remember(segment.path, _File(segment.path, segment.end, segment.mark))
+            self._remember(segment.path, _File(segment.path, segment.end, segment.mark, segment.number))
+        # Every file has a segment, so there were never more files than segments.
+        self._numbers = itertools.count(self.first + len(self.segments))
 
     def _add(self, segment: Segment) -> None:
         self.segments.append(segment)
@@ -234,33 +241,37 @@ class SegmentLog:
         if size <= start:
             return []
         by_lines = self.spec.cut_by_lines(file.name, path)
-        rested = end = size
+        end = size
         if follow or not self._is_over(path):
-            rested = min(size, self._rest.size(status, self.now(), SETTLED))
-            if file.looked == (size, rested):
+            rested, paused = (min(size, each.size(status, self.now())) for each in (self._rest, self._pause))
+            if file.looked == (size, rested, paused):
                 return []
-            end = self._complete(file, path, size, rested, by_lines)
-        if end <= start:
-            file.looked = (size, rested)
-            return []
+            end = self._complete(file, path, size, rested, paused, by_lines)
+            if end <= start:
+                file.looked = (size, rested, paused)
+                return []
         if not self._is_ours(path):
             mark = mark_of(path, end)
             if mark.inode != status.st_ino:  # replaced while we looked: the next look sees what is what
                 return []
             file.mark = mark
             self._by_inode[mark.inode] = file
+        if start == 0:
+            file.number = next(self._numbers)
         file.taken, file.looked = end, None
-        return [Segment(file.name, start, end, not by_lines, file.mark)]
+        return [Segment(file.name, start, end, not by_lines, file.mark, file.number)]
 
-    def _complete(self, file: _File, path: str, size: int, rested: int, by_lines: bool) -> int:
+    def _complete(self, file: _File, path: str, size: int, rested: int, paused: int, by_lines: bool) -> int:
         """Where what is complete ends in a file that may grow."""
         start = file.taken
         form, compression = format_of(file.name, self.spec.format)
         if by_lines:
             end = end_of_last_line(path, start, size)
-            if form is Format.NQUADS and rested < size:
-                end = max(end_of_last_element(path, start, end), end_of_last_line(path, start, rested))
-            return end
+            return (
+                self._complete_elements(file, path, end, size, rested, paused)
+                if form is Format.NQUADS
+                else end
+            )
         if rested <= start:
             return start
         ends = ends_of(form, compression, self.spec.quote)
@@ -276,6 +287,25 @@ class SegmentLog:
         end = ends(text)
         # What is longer than a document may be will be rejected: it is not waited for.
         return rested if end == 0 and len(text) > self.spec.limits.document else start + end
+
+    def _complete_elements(
+        self, file: _File, path: str, end: int, size: int, rested: int, paused: int
+    ) -> int:
+        """Where the last complete element of lines up to `end` ends.
+
+        The last element is complete when another one begins or when its writer pauses: for a moment if
+        it might be all, for longer if its time may come in another line, or a line is cut.
+        """
+        if rested == size or end <= file.taken:
+            return end
+        if file.last is None or file.last.at > end:
+            file.last = LastElement(file.taken, self.spec.times(), self.spec.limits)
+        last = file.last
+        last.look(path, end)
+        if paused == end == size and last.tells_its_time:
+            return end
+        # What is longer than a document may be is not waited for.
+        return end if end - last.begin > self.spec.limits.document else last.begin
 
     def _is_over(self, path: str) -> bool:
         """Whether a file has all that it will ever have, in a run that does not follow."""

@@ -28,7 +28,7 @@ Offset = dict[str, Any]
 class Split:
     """A piece of a stream that one task decodes.
 
-    Of a segment that is cut by lines, it means the lines that begin in [start, end); the
+    Of a segment that is cut by lines, it means the elements that begin in [start, end); the
     last of them may reach up to `segment_end`.
     """
 
@@ -42,6 +42,7 @@ class Split:
     whole: bool
     not_after: int | None = None  # elements that end later are too far ahead of the clock
     mark: Mark | None = None  # which file it is, whatever its name is by now
+    number: int = 0  # of the file: no two files of a stream have the same
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -217,7 +218,7 @@ class SplitPlanner:
                     Split(
                         stream, order, each.segment.path, at, stop,
                         each.segment.start, each.segment.end, each.segment.whole,
-                        not_after, each.segment.mark,
+                        not_after, each.segment.mark, each.segment.number,
                     )
                 )  # fmt: skip
                 order += 1

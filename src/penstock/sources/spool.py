@@ -34,6 +34,7 @@ class Spool(threading.Thread):
         super().__init__(name="penstock-spool", daemon=True)
         self.form = format_named(spec.format) if spec.format else Format.NQUADS
         self.suffix = next(suffix for suffix, each in SUFFIXES.items() if each is self.form)
+        self.spec = spec
         self.directory = directory
         self.descriptor = descriptor
         self.part = part
@@ -96,7 +97,7 @@ class Spool(threading.Thread):
         from penstock.decode.splitting import align  # brings in the compiled code of decoding
 
         text = before + data
-        at = align(text, max(1, len(before)), self.form)
+        at = align(text, max(1, len(before)), self.form, self.spec.times())
         return at - len(before) if at < len(text) else None
 
     def _copy_whole(self) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.decode.formats import Compression, Format, format_named, format_of
 from penstock.decode.limits import Limits
 from penstock.decode.relative import check_base
 from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from penstock.decode.times import TimePredicates
 
 STANDARD_INPUT = "-"
 # Formats in which every line stands for itself: cut anywhere, and followed while they grow.
@@ -56,6 +59,20 @@ class StreamSpec:
     def limits(self) -> Limits:
         """How much of it is read in one piece."""
         return Limits(self.max_line, self.max_document)
+
+    def times(self) -> TimePredicates:
+        """Where the times of its elements stand."""
+        from penstock.decode.times import TimePredicates  # brings in compiled code
+        from penstock.terms import PROV, NamedNode
+
+        if self.end_predicate is None and self.start_predicate is None:
+            return TimePredicates()
+        if self.end_predicate is None:
+            return TimePredicates(at=NamedNode(self.start_predicate))
+        if self.start_predicate is None:
+            raise UsageError("an end predicate needs a start predicate beside it")
+        started, ended = NamedNode(self.start_predicate), NamedNode(self.end_predicate)
+        return TimePredicates(PROV.generatedAtTime, started, ended)
 
     def format_for(self, path: str) -> Format:
         """The format of one of its files."""

@@ -19,6 +19,7 @@ from pyoxigraph import RdfFormat, parse
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
+from penstock.decode.elements import Elements
 from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.mapping.cells import Cells, default_of_kind, is_text, lexical, literals, plain, present
@@ -86,9 +87,11 @@ class MappedRows:
         named: bool = False,
         limits: Limits = LIMITS,
         key: int = 0,
+        elements: Elements | None = None,
     ) -> None:
         self.map = map_
         self.key = key
+        self.elements = elements or Elements(source, key)
         self.limits = limits
         self.source = source
         self.strict = strict
@@ -145,8 +148,13 @@ class MappedRows:
             hint=did_you_mean(name, names) or "its columns are " + ", ".join(names)[:500],
         )
 
-    def batch(self, table: Table | pa.Table | pa.RecordBatch, lines: np.ndarray) -> Occurrences:
-        """The occurrences of some rows, which stand on these lines (or have these numbers)."""
+    def batch(
+        self, table: Table | pa.Table | pa.RecordBatch, lines: np.ndarray, numbers: np.ndarray
+    ) -> Occurrences:
+        """The occurrences of some rows, which stand on these lines (or have these numbers).
+
+        A row is an element, with its number among `numbers`.
+        """
         if not isinstance(table, Table):
             table = Table.of(table, lines)
         size = len(table.lines)
@@ -198,6 +206,7 @@ class MappedRows:
             int(good.sum()),
             rejects,
             graph,
+            numbers[row],
         )
 
     def _leave_out_long(self, table: Table) -> list[tuple[int, str]]:

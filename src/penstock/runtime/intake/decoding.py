@@ -19,27 +19,12 @@ from penstock.decode.lines import shown, strict_error
 from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import Occurrences, Reject, concat
 from penstock.decode.splitting import lines_before
-from penstock.decode.times import TimePredicates
 from penstock.errors import PenstockError, StorageError, UsageError
 from penstock.runtime.intake.late import elements_table
 from penstock.sources.segments import files_below
 from penstock.sources.splits import Split
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec, spool_directory
-from penstock.terms import PROV, NamedNode
 from penstock.timeline import format_instant
-
-
-def times_of(spec: StreamSpec) -> TimePredicates:
-    """Where the times of a stream's elements stand."""
-    if spec.end_predicate is None and spec.start_predicate is None:
-        return TimePredicates()
-    if spec.end_predicate is None:
-        return TimePredicates(at=NamedNode(spec.start_predicate))
-    if spec.start_predicate is None:
-        raise UsageError("an end predicate needs a start predicate beside it")
-    return TimePredicates(
-        PROV.generatedAtTime, NamedNode(spec.start_predicate), NamedNode(spec.end_predicate)
-    )
 
 
 class FileDecoder:
@@ -50,7 +35,7 @@ class FileDecoder:
     ) -> None:
         self.spec = spec
         self.key = key
-        self.times = times_of(spec)
+        self.times = spec.times()
         self.map = read_map(json.loads(spec.map)) if spec.map is not None else None
         self.keep_predicates = keep_predicates
         self.strict = strict
@@ -115,6 +100,7 @@ class FileDecoder:
             base=self.spec.base,
             limits=self.spec.limits,
             key=self.key,
+            identity=f"{split.stream} {split.number} {_source(split)}",
             **options,
         )
 

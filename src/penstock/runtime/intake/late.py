@@ -7,7 +7,6 @@ more, by the task that knows the watermark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -27,24 +26,15 @@ SCHEMA = pa.schema(
         ("triples", pa.list_(pa.large_string())),
     ]
 )
-_IDENTITY = ["source", "graph", "start", "end"]
 
 
 def elements_table(found: Occurrences, source: str) -> pa.Table:
     """The elements that occurrences with graph names belong to, in the order of their first ones."""
     names = found.graph
-    alone = np.where(names == 0, np.arange(len(names)), 0)  # without a name, each is one for itself
-    order = np.lexsort((alone, found.end, found.start, names))
-    sorted_ = [column[order] for column in (names, found.start, found.end, alone)]
-    begins = np.zeros(len(order), np.bool_)
-    begins[:1] = True
-    for column in sorted_:
-        begins[1:] |= column[1:] != column[:-1]
-    firsts = order[begins]  # the sort is stable: the first row of each element
+    _, firsts, number = np.unique(found.element, return_index=True, return_inverse=True)
     rank = np.empty(len(firsts), np.int64)
     rank[np.argsort(firsts)] = np.arange(len(firsts))
-    element = np.empty(len(order), np.int64)
-    element[order] = rank[np.cumsum(begins) - 1]
+    element = rank[number]
     firsts = np.sort(firsts)
 
     terms = TermTable(found.terms)
@@ -75,21 +65,9 @@ def _large(text: str) -> pa.Scalar:
     return pa.scalar(text, pa.large_string())
 
 
-def count_elements(tables: Iterable[pa.Table]) -> int:
-    """How many elements a batch reports; one that was cut between splits counts once."""
-    table = pa.concat_tables([SCHEMA.empty_table().select(_IDENTITY), *(t.select(_IDENTITY) for t in tables)])
-    nameless = table.column("graph").null_count
-    named = table.filter(pc.is_valid(table.column("graph")))
-    return nameless + named.group_by(_IDENTITY).aggregate([]).num_rows
-
-
 def late_records(table: pa.Table) -> list[dict[str, Any]]:
-    """The records of the side output; an element that was cut between splits is one again."""
-    records: dict[Any, dict[str, Any]] = {}
-    for row in table.to_pylist():
-        key = tuple(row[name] for name in _IDENTITY) if row["graph"] is not None else len(records)
-        if key in records:
-            records[key]["triples"] += row["triples"]
-            continue
-        records[key] = row | {"start": format_instant(row["start"]), "end": format_instant(row["end"])}
-    return list(records.values())
+    """The records of the side output."""
+    return [
+        row | {"start": format_instant(row["start"]), "end": format_instant(row["end"])}
+        for row in table.to_pylist()
+    ]
