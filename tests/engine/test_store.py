@@ -21,7 +21,8 @@ from penstock.algebra.relations import (
     Side,
 )
 from penstock.columns.frame import Frame
-from penstock.engine.store import Pairing, Store, Until, forever, until
+from penstock.engine.chains import Pairing
+from penstock.engine.store import Store, Until, forever, until
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.timeline import FOREVER
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from penstock.algebra.relations import ENDED, IntervalRule, Meeting, Side
 from penstock.columns.frame import Frame, Pairs
+from penstock.engine.chains import probe_pairs
 from penstock.engine.expressions import FALSE, TRUE
 from penstock.engine.operators import Clock, Gathering, Matcher, Surroundings, tags_of
-from penstock.engine.store import Store, forever, probe_pairs, until, until_end
+from penstock.engine.store import Store, forever, until, until_end
 from penstock.plan import steps
 from penstock.plan.steps import Step
 

@@ -19,21 +19,10 @@ from penstock.columns import ids as term_ids
 from penstock.columns.frame import Frame, Pairs
 from penstock.columns.terms import TermTable
 from penstock.engine import kernels
+from penstock.engine.chains import AT_ANY_TIME, NO_PREFILTERS, Index, Pairing, probe_pairs
 from penstock.engine.expressions import Evaluator
 from penstock.engine.prefilters import Prefilters, prefilters_for
-from penstock.engine.store import (
-    AT_ANY_TIME,
-    NO_PREFILTERS,
-    Index,
-    Pairing,
-    Rows,
-    Store,
-    Until,
-    forever,
-    probe_pairs,
-    until,
-    until_end,
-)
+from penstock.engine.store import Rows, Store, Until, forever, until, until_end
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.plan import steps
 from penstock.plan.steps import Step

@@ -8,8 +8,9 @@ import numpy as np
 
 from penstock.algebra.relations import ANY, Meeting, Side
 from penstock.columns.frame import Frame
+from penstock.engine.chains import Index, probe_pairs
 from penstock.engine.operators import Clock, Gathering, Seen, Surroundings
-from penstock.engine.store import Index, Rows, Store, probe_pairs, until
+from penstock.engine.store import Rows, Store, until
 from penstock.plan import steps
 
 
