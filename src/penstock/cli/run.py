@@ -114,7 +114,10 @@ def run(
     ] = None,
     master: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="The Spark to run on, as in local[4] or spark://host:7077."),
+        typer.Option(
+            metavar="URL",
+            help="The Spark to run on, as in local[4], local-cluster[2,1,1024] or spark://host:7077.",
+        ),
     ] = None,
     rejected: Annotated[
         Path | None,

@@ -24,6 +24,7 @@ from penstock.runtime.session.archive import archive_options
 from penstock.runtime.session.java import default_cache, find_java
 
 EMBEDDED = "local[*]"
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\]")
 
 # One thread per worker process: Spark already runs one worker per core.
 SINGLE_THREADED = (
@@ -47,6 +48,9 @@ STARTING = {
     "spark.shuffle.checksum.enabled": "false",
     "spark.shuffle.sort.bypassMergeThreshold": "200",
     "spark.locality.wait": "0",
+    # But a shard waits for the executor that has its state: to restore it elsewhere costs more, and it
+    # would soon move back. If that one is busy for longer, an idle one helps out and keeps the shard.
+    "spark.locality.wait.process": "3s",
     "spark.cleaner.periodicGC.interval": "10min",
 }
 
@@ -152,14 +156,17 @@ def spark_home() -> Path:
     """
     installed = Path(pyspark.__file__).parent
     mark = hashlib.blake2b(str(installed).encode(), digest_size=4).hexdigest()
-    home = default_cache() / f"spark-{pyspark.__version__}-{mark}"
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        for name in ("bin", "jars"):
-            with contextlib.suppress(FileExistsError):
-                (home / name).symlink_to(installed / name)
+        return _linked_home(default_cache() / f"spark-{pyspark.__version__}-{mark}")
     except OSError:
         return installed  # nowhere to write: slower, but right
+
+
+def _linked_home(home: Path) -> Path:
+    home.mkdir(parents=True, exist_ok=True)
+    for name in ("bin", "jars"):
+        with contextlib.suppress(FileExistsError):
+            (home / name).symlink_to(Path(pyspark.__file__).parent / name)
     return home
 
 
@@ -182,6 +189,23 @@ def default_shards(master: str | None) -> int:
         return start_session(master).sparkContext.defaultParallelism
     cores = local[1] or "1"
     return (os.cpu_count() or 1) if cores == "*" else int(cores)
+
+
+def _of_local_cluster(master: str, java_options: str) -> dict[str, str]:
+    """What the executors of a `local-cluster[N,C,M]` need: they are on this machine, and begin with us."""
+    found = _LOCAL_CLUSTER.fullmatch(master)
+    if found is None:
+        return {}
+    workers, cores, megabytes = map(int, found.groups())
+    return {
+        # An executor that asks for more than a worker has is waited for for ever.
+        "spark.executor.memory": f"{megabytes}m",
+        "spark.executor.extraJavaOptions": java_options,
+        # Counted now: Spark would count those that have come so far.
+        "spark.default.parallelism": str(workers * cores),
+        # The first batch decides where shards live, so all executors should be there.
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    }
 
 
 def _running() -> SparkSession | None:
@@ -276,11 +300,15 @@ def start_session(
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     directory = Path(tempfile.mkdtemp(prefix="penstock-session-"))
-    os.environ["SPARK_HOME"] = str(home)
+    if _LOCAL_CLUSTER.fullmatch(master or EMBEDDED):
+        # Its workers keep their executors' files in Spark's home.
+        os.environ["SPARK_HOME"] = str(_linked_home(directory / "spark"))
+    else:
+        os.environ["SPARK_HOME"] = str(home)
     logging = _logging_file(directory, log)
     builder = SparkSession.builder.appName("penstock").master(master or EMBEDDED)
     options = STARTING | NEEDED | QUICK
-    options["spark.driver.extraJavaOptions"] = " ".join(
+    java_options = " ".join(
         [
             f"-Dlog4j2.configurationFile=file:{logging}",
             f"-Dlog4j.configurationFile=file:{logging}",
@@ -288,6 +316,8 @@ def start_session(
             "" if "-XX:ArchiveClasses" in JAVA_OPTIONS else archive_options(java_home, home),
         ]
     ).strip()
+    options["spark.driver.extraJavaOptions"] = java_options
+    options |= _of_local_cluster(master or EMBEDDED, java_options)
     options["spark.local.dir"] = str(directory)
     options["spark.sql.warehouse.dir"] = str(directory / "warehouse")
     workers = _worker_environment()
