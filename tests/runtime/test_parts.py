@@ -13,11 +13,11 @@ from dataclasses import fields, replace
 import pytest
 from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
 
-from penstock.errors import InputError, QueryError, UsageError
+from penstock.errors import InputError, InternalError, QueryError, UsageError
 from penstock.runtime.detection.placement import shard_keys, spark_hash
 from penstock.runtime.detection.shards import ShardKeeper
 from penstock.runtime.detection.watermark import Timing, Watermark
-from penstock.runtime.failures import WorkerFailure, carried, reason_of, recovered
+from penstock.runtime.failures import WorkerFailure, carried, reason_of, recovered, told_of
 from penstock.runtime.job import JOB_FILE, Job, publish
 from penstock.runtime.recovery.checkpoint import Checkpoint, check_checkpoint, open_checkpoint, stored_shards
 from penstock.sources.streams import StreamSpec
@@ -85,6 +85,18 @@ class TestFailures:
         assert recovered(trace) is None
         assert reason_of(trace) == "ValueError: no"
         assert reason_of("Connection refused\n\tat x") == "Connection refused"
+
+    def test_want_of_memory_is_told_as_such(self):
+        with pytest.raises(InternalError, match="while x: MemoryError") as raised, told_of("x"):
+            raise MemoryError
+        assert "more memory" in raised.value.hint
+
+    def test_a_job_that_is_not_there_names_the_machine_and_the_way_out(self, tmp_path):
+        reference = publish(Job("gone", ToyProgram(1), (), toy_decoder, False), tmp_path)
+        (tmp_path / JOB_FILE).unlink()
+        with pytest.raises(InputError, match=f"is not on {socket.gethostname()}") as raised:
+            reference.load()
+        assert "all machines" in raised.value.hint
 
 
 def opened(*arguments) -> Checkpoint:
@@ -210,9 +222,17 @@ class TestShardKeeper:
     def test_a_step_that_fails_leaves_no_shard_behind(self, job):
         keeper = ShardKeeper()
         step, stored, _ = self.step(keeper, job, None, {}, [(1, 10)], 5)
-        with pytest.raises(ValueError):
+        with pytest.raises(InternalError, match="deciding batch 1 in shard 0: ValueError: ") as raised:
             keeper.step(job, 0, 1, step.stamp, None, [b"not a payload"], 6, False)
         assert keeper.at("run", 0) is None
+        # As it goes from a host to its worker, and from there through Spark.
+        other = pickle.loads(pickle.dumps(raised.value))
+        assert "Traceback" in other.__notes__[0]
+        with pytest.raises(WorkerFailure) as carried_on, carried():
+            raise other
+        back = recovered(str(carried_on.value))
+        assert (type(back), back.message, back.hint) == (InternalError, other.message, other.hint)
+        assert "repeats this batch" in back.hint and "new checkpoint directory" in back.hint
 
     def test_the_first_step_restores_nothing(self, job):
         step, _, _ = self.step(ShardKeeper(), job, None, {}, [(1, 10)], 5)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.runtime.toy import ToyProgram, expected_answers, rows_of, toy_decoder
+from tests.runtime.toy import FaultyProgram, ToyProgram, expected_answers, rows_of, toy_decoder
 
 from penstock.api import Engine
-from penstock.errors import InputError, UsageError
+from penstock.errors import InputError, InternalError, UsageError
 from penstock.runtime import run as run_module
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.messages import LATE, REJECTS
@@ -147,6 +147,21 @@ def test_an_error_of_the_engine_arrives_as_itself(spark, tmp_path):
     assert caught.value.hint == "choose another one"
 
 
+@pytest.mark.parametrize(
+    ("where", "doing"),
+    [
+        ("route", r"matching the bytes 0 to 8 of .*/a\.nq: AttributeError: "),
+        ("step", "deciding batch 0 in shard [01]: (AttributeError|TypeError): "),
+    ],
+)
+def test_a_fault_says_what_it_ended_and_what_can_be_done(spark, tmp_path, where, doing):
+    write_events(tmp_path / "a.nq", [(1, 1), (2, 2)])
+    assert os.stat(tmp_path / "a.nq").st_size == 8
+    with pytest.raises(InternalError, match=f"^a fault in Penstock while {doing}") as caught:
+        go(FaultyProgram(where), [tmp_path / "a.nq"], Collected())
+    assert "repeats this batch" in caught.value.hint
+
+
 def test_an_error_of_the_sink_arrives_as_itself(spark, tmp_path):
     write_events(tmp_path / "a.nq", [(1, 1)])
 
@@ -263,7 +278,7 @@ def test_an_interrupt_ends_a_run_that_follows(tmp_path):
     script = f"""
 from penstock.runtime.run import run
 from penstock.sources.streams import StreamSpec
-from tests.runtime.toy import ToyProgram, toy_decoder
+from tests.runtime.toy import FaultyProgram, ToyProgram, toy_decoder
 statistics = run(
     ToyProgram(2), [StreamSpec(None, ({str(tmp_path / "a.nq")!r},))], decoder=toy_decoder,
     on_batch=lambda batch, results: print("batch", flush=True), follow=True, master="local[2]",

@@ -87,6 +87,23 @@ class ToyProgram:
         return False
 
 
+class FaultyProgram(ToyProgram):
+    """A program with a fault in it, which nobody has foreseen."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(2)
+        self.where = where
+
+    def route(self, stream, occurrences):
+        return super().route(stream, occurrences if self.where != "route" else None)
+
+    def open(self, shard):
+        opened = super().open(shard)
+        if self.where == "step":
+            opened.pending = None
+        return opened
+
+
 class ToyShard:
     def __init__(self, fail_on: int | None) -> None:
         self.fail_on = fail_on

@@ -274,8 +274,24 @@ class Shard:
                 Frame.concat(frames, below.vars) for frames, below in zip(inbox, step.inputs, strict=False)
             ]
         self._inbox[place] = [[] for _ in inbox]
-        for frame in operator.advance(inputs, clock):
-            self._hand_on(place, frame)
+        try:
+            for frame in operator.advance(inputs, clock):
+                self._hand_on(place, frame)
+        except Exception as problem:
+            problem.add_note(self._where(place))
+            raise
+
+    def _where(self, place: int) -> str:
+        """A step and the queries that it works for, as a person counts them."""
+        step = self.net.steps[place]
+        readers = sorted(
+            query + 1
+            for last, queries in self._results.items()
+            if any(each == step for each in self.net.steps[last].walk())
+            for query in queries
+        )
+        of = f" of query {', '.join(map(str, readers))}" if readers else ""
+        return f"at the step {type(step).__name__}{of}"
 
     def _hand_on(self, place: int, frame: Frame) -> None:
         """Gives new rows of a step to those that read them; row-by-row steps take them on at once."""

@@ -12,10 +12,11 @@ import errno
 import json
 import re
 import tempfile
+import traceback
 from collections.abc import Iterator
 
 from penstock import errors
-from penstock.errors import PenstockError, StorageError, storage_error
+from penstock.errors import InternalError, PenstockError, StorageError, storage_error
 
 _MARK = re.compile(r"penstock-error:([A-Za-z0-9+/=]+):")
 _RAISED = re.compile(r"^\s*([A-Za-z_][\w.]*(?:Error|Exception|Failure|Interrupt)\b.*)$", re.M)
@@ -44,6 +45,34 @@ def carried() -> Iterator[None]:
         }
         coded = base64.b64encode(json.dumps(fields).encode()).decode()
         raise WorkerFailure(f"{problem.message} penstock-error:{coded}:") from raised
+
+
+@contextlib.contextmanager
+def told_of(doing: str) -> Iterator[None]:
+    """Within, an exception that nobody has foreseen says what it ended, and what can be done."""
+    try:
+        yield
+    except (PenstockError, OSError):
+        raise
+    except Exception as problem:
+        where = "".join(f", {note}" for note in getattr(problem, "__notes__", ()))
+        fault = InternalError(
+            f"a fault in Penstock while {doing}{where}: {type(problem).__name__}: {problem}",
+            hint=WANT_OF_MEMORY if isinstance(problem, MemoryError) else REPEATED,
+        )
+        fault.add_note("".join(traceback.format_exception(problem)))  # the way to other processes
+        raise fault from problem
+
+
+REPEATED = (
+    "please report it with what --debug shows. A restart from the same checkpoint repeats this batch and"
+    " fails again: until it is mended, leave out the query or the input that it fails at, with a new"
+    " checkpoint directory"
+)
+WANT_OF_MEMORY = (
+    "give the run more memory, or more shards on more machines; bound what queries remember"
+    " (`penstock check` names what they remember for ever)"
+)
 
 
 def recovered(text: str) -> PenstockError | None:

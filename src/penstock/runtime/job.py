@@ -13,6 +13,7 @@ import hmac
 import os
 import pickle
 import shutil
+import socket
 import tempfile
 from collections import OrderedDict
 from dataclasses import dataclass, replace
@@ -57,7 +58,14 @@ class JobReference:
     def load(self) -> Job:
         job = _loaded.get(self.run)
         if job is None:
-            data = Path(self.path).read_bytes()
+            try:
+                data = Path(self.path).read_bytes()
+            except FileNotFoundError:
+                raise InputError(
+                    f"{self.path}, which every process of the run reads, is not on {socket.gethostname()}",
+                    hint="give the run a checkpoint directory (--checkpoint) that all machines of the"
+                    " cluster share; if they do, somebody has removed what was in it",
+                ) from None
             if not hmac.compare_digest(_digest(data), self.digest):
                 raise InputError(
                     f"{self.path} is not what this run has written",

@@ -338,7 +338,8 @@ class _Run:
             return known
         return InternalError(
             f"the run failed inside Spark: {reason_of(text)}",
-            hint="this is a fault in Penstock or in Spark; --debug shows the whole trace",
+            hint="this is a fault in Penstock or in Spark; --debug shows the whole trace. A restart from the"
+            " same checkpoint repeats the batch; if it fails again, begin a new checkpoint directory",
         )
 
 

@@ -30,6 +30,7 @@ from typing import Any
 
 from penstock.errors import InternalError, PenstockError
 from penstock.runtime.detection.shards import KEEPER, ShardKeeper, Stepped
+from penstock.runtime.failures import WANT_OF_MEMORY
 from penstock.runtime.job import JobReference
 from penstock.runtime.recovery.checkpoint import Checkpoint
 
@@ -255,8 +256,7 @@ def step(
             _connections.pop((reference.run, number), None)
     raise InternalError(
         f"the process that keeps shard {number} has ended {_ATTEMPTS} times in the middle of batch {batch}",
-        hint="most likely the system has ended it for want of memory (its log says so): give the run more"
-        " memory, or more shards on more machines",
+        hint=f"most likely the system has ended it for want of memory (its log says so): {WANT_OF_MEMORY}",
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from penstock.functions.errors import take_refused
 from penstock.runtime.contract import Shard
+from penstock.runtime.failures import told_of
 from penstock.runtime.job import JobReference
 
 
@@ -78,12 +79,15 @@ class ShardKeeper:
         if live is not None and live.stamp == stamp:
             shard = live.shard
         else:
-            shard = job.load().program.open(number)
-            if stamp is not None:
-                shard.restore(chunks)
-                restored = True
-        results = shard.step(payloads, watermark, ended)
-        puts, deletes = shard.changes()
+            program = job.load().program
+            with told_of(f"opening shard {number}"):
+                shard = program.open(number)
+                if stamp is not None:
+                    shard.restore(chunks)
+                    restored = True
+        with told_of(f"deciding batch {batch} in shard {number}"):
+            results = shard.step(payloads, watermark, ended)
+            puts, deletes = shard.changes()
         new_stamp = uuid.uuid4().hex
         self.kept[number] = KeptShard(shard, new_stamp, batch)
         return Stepped(

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from penstock.decode.occurrences import Reject
 from penstock.runtime.contract import SplitDecoder
+from penstock.runtime.failures import told_of
 from penstock.runtime.job import Job
 from penstock.runtime.messages import CONTROL, ORIGIN, PAYLOAD, REJECTED
 from penstock.sources.splits import Control, Split
@@ -84,8 +85,9 @@ def take_in(job: Job, split: Split) -> pa.RecordBatch:
     occurrences = _decoder_for(job, split.stream).decode(split)
     latest = int(occurrences.instants[-1]) if len(occurrences.instants) else NEVER
     payloads: dict[int, list[bytes]] = {}
-    for shard, payload in job.program.route(split.stream, occurrences):
-        payloads.setdefault(shard, []).append(payload)
+    with told_of(f"matching the bytes {split.start} to {split.end} of {split.path}"):
+        for shard, payload in job.program.route(split.stream, occurrences):
+            payloads.setdefault(shard, []).append(payload)
     rows = []
     for shard, key in enumerate(job.keys):
         # The counts travel once, with the row for shard 0.
