@@ -54,7 +54,14 @@ from penstock.runtime.contract import RunStatistics
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.intake.late import late_records
 from penstock.runtime.messages import LATE, REJECTS
-from penstock.runtime.recovery.checkpoint import check_checkpoint, stored_key, stored_shards, stored_start
+from penstock.runtime.recovery.checkpoint import (
+    check_checkpoint,
+    stored_key,
+    stored_partition_keys,
+    stored_shards,
+    stored_start,
+)
+from penstock.runtime.recovery.continuing import Continued
 from penstock.runtime.run import RunOptions, check_inputs, input_findings, run
 from penstock.runtime.session.session import default_shards
 from penstock.sources.elements import write_elements
@@ -133,6 +140,7 @@ class Engine:
         self.queries: list[ParsedQuery] = []
         self._scratch: tempfile.TemporaryDirectory | None = None
         self.diagnosis: dict[str, Diagnosis] = {}  # of the latest run: why queries have no answers
+        self.continued: tuple[Continued, ...] = ()  # what becomes of the queries of the checkpoint
         self._told: set[tuple[str | None, Finding]] = set()
 
     # --- what runs ---
@@ -304,9 +312,12 @@ class Engine:
             now=now,
             feed=self.feed,
             key=self.key,
+            keys=stored_partition_keys(self.checkpoint) if self.checkpoint is not None else {},
         )
         if self.checkpoint is not None:
-            check_checkpoint(self.checkpoint, program, tuple(self.streams), self.timing)
+            _, _, self.continued = check_checkpoint(
+                self.checkpoint, program, tuple(self.streams), self.timing
+            )
         return program
 
     def run(self, *, follow: bool = False, on_batch: OnBatch, stop: threading.Event | None = None):

@@ -8,9 +8,10 @@ Each stage can be used and looked at alone: `penstock check` stops after the ana
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from penstock.algebra.naming import names_of
@@ -19,6 +20,7 @@ from penstock.algebra.printing import to_sexpr
 from penstock.engine.program import Program
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import Finding, InputError, QueryError, UsageError
+from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import StaticGraph
 from penstock.languages import ENDINGS
 from penstock.languages import parse as parse_text
@@ -154,9 +156,15 @@ def plan(
     graphs: Sequence[StaticGraph] = (),
     *,
     feed: bool = True,
+    keys: Mapping[str, str | None] = MappingProxyType({}),
 ) -> Plan:
-    """The plan of queries over what is registered; `feed`: CONSTRUCT queries are rules for all of them."""
-    return make_plan(queries, catalog_of(streams, graphs), names_of(queries), feeds=feed)
+    """The plan of queries over what is registered; `feed`: CONSTRUCT queries are rules for all of them.
+
+    `keys` are those of a checkpoint, by the digests of the queries.
+    """
+    digests = enumerate(rule_name(query.query) for query in queries) if keys else ()
+    kept = {number: keys[digest] for number, digest in digests if digest in keys}
+    return make_plan(queries, catalog_of(streams, graphs), names_of(queries), feeds=feed, keys=kept)
 
 
 def program(
@@ -169,7 +177,8 @@ def program(
     feed: bool = True,
     tuning: Tuning = TUNING,
     key: int = 0,
+    keys: Mapping[str, str | None] = MappingProxyType({}),
 ) -> Program:
     """Queries ready to run on a number of shards; `penstock.runtime.run` runs it on Spark."""
-    made = plan(queries, streams, graphs, feed=feed)
+    made = plan(queries, streams, graphs, feed=feed, keys=keys)
     return Program(made, graphs, shards=shards, now=now, tuning=tuning, key=key)

@@ -18,6 +18,7 @@ from penstock import cli
 from penstock.errors import Finding, InputError, Span
 from penstock.languages import parse, parse_query
 from penstock.runtime.contract import RunStatistics
+from penstock.runtime.recovery.continuing import Continued, Fate
 from penstock.sinks import journal
 from penstock.sources.streams import StreamSpec
 
@@ -37,6 +38,7 @@ class RecordingEngine:
     batches = 2
     findings: list[tuple] = []
     diagnosis: dict[str, object] = {}
+    continued: tuple[Continued, ...] = ()
 
     def __init__(self, **options) -> None:
         RecordingEngine.made = self
@@ -251,8 +253,18 @@ def test_a_run_that_fails_keeps_what_it_found(tmp_path, monkeypatch, capfd):
     assert capfd.readouterr().err == "error: the gzip is truncated\n"
 
 
+def test_what_becomes_of_queries_is_told_unless_they_simply_go_on(monkeypatch, capfd):
+    fates = (Continued("a", Fate.GOES_ON, 3), Continued("b", Fate.STARTS, 2, 2), Continued("c", Fate.REMOVED))
+    monkeypatch.setattr(RecordingEngine, "continued", fates)
+    assert cli.call("run q.rq --stream s.nq --out found.csv --checkpoint state".split()) == 0
+    said = capfd.readouterr().err.splitlines()
+    assert said[:2] == ["b starts now", "c was removed, its state is dropped"]
+    assert cli.call("run q.rq --stream s.nq --out other.csv --quiet".split()) == 0
+    assert "starts now" not in capfd.readouterr().err
+
+
 def test_what_is_refused_touches_no_output(tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(RecordingEngine, "refusal", InputError("the checkpoint belongs to other queries"))
+    monkeypatch.setattr(RecordingEngine, "refusal", InputError("the checkpoint belongs to other streams"))
     for name in ("found.csv", "found.csv.rejected.jsonl", "found.csv.late.jsonl"):
         (tmp_path / name).write_text("of an earlier run")
     assert cli.call("run q.rq --stream s.nq --out found.csv".split()) == 1

@@ -20,7 +20,7 @@ from penstock.errors import QueryError
 
 for seed in range(60):
     try:
-        print(program_of(make_case(seed), 2).layout)
+        print(*program_of(make_case(seed), 2).digests, sep=",")
     except QueryError:
         print("refused")
 """

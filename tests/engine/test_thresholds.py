@@ -111,7 +111,12 @@ def routed(program, terms: list[Term]) -> list[Term]:
     found = []
     for _, payload in program.route(0, occurrences):
         frames, _, _ = wire.unpack(payload)
-        found += [term for name, frame in frames if name.isdigit() for term in map(table.term, frame.ids[-1])]
+        found += [
+            term
+            for name, frame in frames
+            if not name.startswith("instants/")
+            for term in map(table.term, frame.ids[-1])
+        ]
     return found
 
 

@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 import pytest
 from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
 
+from penstock.engine.digests import QueryIdentity
 from penstock.errors import InputError, InternalError, QueryError, UsageError
 from penstock.runtime.detection.placement import shard_keys, spark_hash
 from penstock.runtime.detection.shards import ShardKeeper
@@ -20,6 +21,7 @@ from penstock.runtime.detection.watermark import Timing, Watermark
 from penstock.runtime.failures import WorkerFailure, carried, reason_of, recovered, told_of
 from penstock.runtime.job import JOB_FILE, Job, publish
 from penstock.runtime.recovery.checkpoint import Checkpoint, check_checkpoint, open_checkpoint, stored_shards
+from penstock.runtime.recovery.continuing import continued
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import FOREVER, NEVER
 
@@ -100,8 +102,13 @@ class TestFailures:
 
 
 def opened(*arguments) -> Checkpoint:
-    with open_checkpoint(*arguments) as checkpoint:
+    with open_checkpoint(*arguments) as (checkpoint, _):
         return checkpoint
+
+
+def fates(*arguments) -> list[str]:
+    with open_checkpoint(*arguments) as (_, found):
+        return list(map(str, found))
 
 
 class TestCheckpoint:
@@ -116,7 +123,6 @@ class TestCheckpoint:
     @pytest.mark.parametrize(
         ("change", "said"),
         [
-            ({"program": ToyProgram(3, "other")}, "other queries"),
             ({"program": ToyProgram(4)}, "another number of shards: 3 there, 4 now"),
             ({"iri": "http://t"}, "other streams: http://s=a.nq there, http://t=a.nq now"),
             ({"paths": ("b.nq",)}, "other streams: http://s=a.nq there, http://s=b.nq now"),
@@ -138,12 +144,65 @@ class TestCheckpoint:
         with pytest.raises(InputError, match=said):
             opened(tmp_path / "c", change.get("program", ToyProgram(3)), streams, timing)
 
-    def test_one_whose_state_belongs_to_another_plan_is_refused(self, tmp_path):
-        opened(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
-        replanned = ToyProgram(3)
-        replanned.layout = "other"
-        with pytest.raises(InputError, match="another version of Penstock"):
-            opened(tmp_path / "c", replanned, self.STREAMS, Timing(5))
+    def test_one_of_another_version_is_refused(self, tmp_path):
+        place = opened(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
+        stored = json.loads(place.identity.read_text())
+        for change in ({"version": "0.0.0"}, {"layout": 4}):
+            place.identity.write_text(json.dumps(stored | change))
+            with pytest.raises(InputError, match="another version of Penstock"):
+                opened(tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
+
+    def test_other_queries_go_on_from_the_batches_that_are_finished(self, tmp_path):
+        """What a life has begun and not finished left nothing behind."""
+
+        def run(*queries: str) -> list[str]:
+            program = ToyProgram(3)
+            program.queries = tuple(QueryIdentity(q, q, q, (q, "scan")) for q in queries)
+            return fates(tmp_path / "c", program, self.STREAMS, Timing(5))
+
+        commits = tmp_path / "c" / "spark" / "commits"
+        assert run("a", "b") == []
+        assert run("b", "c") == [], "nothing was finished, so nothing goes on"
+        commits.mkdir(parents=True)
+        (commits / "0").touch()
+        starts = "d starts now; 1 of its 2 steps were there before"
+        for _ in range(2):  # killed before its first batch was finished
+            assert run("b", "d") == ["b goes on", starts, "c was removed, its state is dropped"]
+        (commits / "1").touch()
+        (commits / ".1.crc").touch()
+        assert run("b", "d") == ["b goes on", "d goes on"]
+        assert run("b", "c") == [
+            "b goes on",
+            "c starts now; 1 of its 2 steps were there before",
+            "d was removed, its state is dropped",
+        ]
+        assert run("b", "d") == ["b goes on", "d goes on"], "no batch ran without it"
+
+    def test_what_becomes_of_queries(self):
+        def fates(before: dict[str, str], now: dict[str, str]) -> list[str]:
+            """Queries by name with a letter for each step, the last one last."""
+            sides = (
+                [QueryIdentity(name, "", steps[-1], tuple(steps)) for name, steps in queries.items()]
+                for queries in (before, now)
+            )
+            return list(map(str, continued(*sides)))
+
+        assert fates({"q": "abc"}, {"q": "abd"}) == ["q goes on; 1 of its 3 steps are new"]
+        assert fates({"q": "abc"}, {"q": "de"}) == ["q starts now"]
+        assert fates({"q": "abc"}, {"r": "abc"}) == ["r goes on; it was called q"]
+        assert fates({"q": "abc"}, {"q": "abc", "r": "abc"}) == [
+            "q goes on",
+            "r starts now; 3 of its 3 steps were there before",
+        ]
+        assert fates({"f": "a", "f-2": "bc"}, {"f": "a", "f-2": "bd", "f-3": "bc"}) == [
+            "f goes on",
+            "f-2 starts now; 1 of its 2 steps were there before",
+            "f-3 goes on; it was called f-2",
+        ]
+        assert fates({"q": "ab", "r": "cd"}, {"q": "cd"}) == [
+            "q goes on; it was called r",
+            "q was removed, its state is dropped",
+        ]
 
     def test_a_second_run_is_refused_and_told_who_has_it(self, tmp_path):
         run = (tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from penstock.decode.occurrences import Occurrences, Reject
 from penstock.engine.counting import RowCounts
+from penstock.engine.digests import QueryIdentity
 from penstock.errors import InputError
 from penstock.runtime.intake.late import SCHEMA
 from penstock.sources.reading import read_split
@@ -63,8 +64,7 @@ class ToyProgram:
 
     def __init__(self, shards: int = 2, fingerprint: str = "toy", fail_on: int | None = None):
         self.shards = shards
-        self.fingerprint = fingerprint
-        self.layout = "toy"
+        self.queries = (QueryIdentity("toy", fingerprint, fingerprint, (fingerprint,)),)
         self.fail_on = fail_on
 
     def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:

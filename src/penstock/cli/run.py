@@ -33,6 +33,7 @@ from penstock.cli.options import (
 from penstock.cli.showing import (
     Progress,
     Unused,
+    show_continued,
     show_diagnosis,
     show_finding,
     show_note,
@@ -254,6 +255,8 @@ def run(
         sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing, native)
     for query, finding in engine.untold():
         show_finding(finding, *((query.text, query.origin) if query is not None else (None, None)))
+    if not quiet:
+        show_continued(engine.continued)
     if follow and not quiet:
         show_waiting(engine.streams)
     progress = Progress(quiet)

@@ -8,10 +8,10 @@ import sys
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -22,6 +22,9 @@ from penstock.errors import Finding, PenstockWarning
 from penstock.sources.segments import files_below
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_instant
+
+if TYPE_CHECKING:
+    from penstock.runtime.recovery.continuing import Continued
 
 
 def error_console() -> Console:
@@ -43,6 +46,13 @@ def show_warning(text: str) -> None:
 
 def show_note(text: str) -> None:
     error_console().print(escape(text))
+
+
+def show_continued(fates: Iterable[Continued]) -> None:
+    """What becomes of the queries of a checkpoint, unless they simply go on."""
+    for each in fates:
+        if each.is_news:
+            show_note(str(each))
 
 
 @contextlib.contextmanager

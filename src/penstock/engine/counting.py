@@ -6,7 +6,7 @@ stay those of the whole run after a restart, and a batch that is repeated counts
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,14 @@ class RowCounts:
             _sum(self.late, other.late),
             self.occurred | other.occurred,
         )
+
+    def moved(self, places: Mapping[int, int]) -> RowCounts:
+        """The counts of the steps that are still there, at the places that they have now."""
+        parts = (
+            {places[k]: n for k, n in part.items() if k in places}
+            for part in (self.given, self.matched, self.late)
+        )
+        return RowCounts(*parts, {places[k] for k in self.occurred if k in places})
 
     def only(self, places: Iterable[int]) -> RowCounts:
         """The counts of some steps."""

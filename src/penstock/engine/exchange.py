@@ -8,7 +8,9 @@ from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermChunk
 from penstock.engine.tuning import Tuning
+from penstock.knowledge.graphs import StaticGraph
 from penstock.plan.steps import Scan
+from penstock.timeline import TIMELESS_END, TIMELESS_START
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -29,6 +31,13 @@ def match(scan: Scan, triples: tuple[np.ndarray, ...], start: np.ndarray, end: n
     ids = np.stack(list(columns.values())) if columns else np.empty((0, len(start)), np.int64)
     frame = Frame(scan.vars, ids, start, end)
     return frame if chosen is None or chosen.all() else frame.take(chosen)
+
+
+def static_rows(scan: Scan, graph: StaticGraph, key: int) -> Frame:
+    """The rows of a scan in a static graph: timeless."""
+    start = np.full(len(graph), TIMELESS_START, np.int64)
+    end = np.full(len(graph), TIMELESS_END, np.int64)
+    return match(scan, tuple(graph.triples), start, end, key)
 
 
 def shard_of(ids: np.ndarray, shards: int) -> np.ndarray:

@@ -40,21 +40,26 @@ class Clock:
     before: int = NEVER
     now: int = NEVER
     first: bool = False  # the first step of the run: static knowledge arrives
-    passed: dict[int, np.ndarray] = field(default_factory=dict)  # stream → instants
+    passed: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # era and stream → instants
 
     def until(self, instant: int) -> Clock:
         """The first part of this move of the clock."""
-        passed = {stream: times[times < instant] for stream, times in self.passed.items()}
+        passed = {each: times[times < instant] for each, times in self.passed.items()}
         return Clock(self.before, instant, self.first, passed)
 
     def after(self, instant: int) -> Clock:
         """The rest of it."""
-        passed = {stream: times[times >= instant] for stream, times in self.passed.items()}
+        passed = {each: times[times >= instant] for each, times in self.passed.items()}
         return Clock(instant, self.now, False, passed)
+
+    def since(self, era: int) -> Clock:
+        """The clock of a step that is there since an era: instants of earlier elements are none of its."""
+        passed = {each: times for each, times in self.passed.items() if each[0] >= era}
+        return Clock(self.before, self.now, self.first, passed)
 
     def instants(self, streams: steps.Streams) -> np.ndarray:
         """The instants of some streams that pass in this step, in order."""
-        found = [self.passed[stream] for stream in streams if stream in self.passed]
+        found = [times for (_, stream), times in self.passed.items() if stream in streams]
         if len(found) == 1:
             return found[0]
         return np.unique(np.concatenate(found)) if found else _no_instants()

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from penstock import __version__
 from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
@@ -22,18 +21,20 @@ from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
-from penstock.engine.exchange import match, spread, texts_for
+from penstock.engine.digests import QueryIdentity, digests, rows_digest
+from penstock.engine.exchange import match, spread, static_rows, texts_for
 from penstock.engine.image import Image, ImageFile, image_by
 from penstock.engine.network import Network, network
 from penstock.engine.shard import Shard
 from penstock.engine.thresholds import Sieve, sieves
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import storing
+from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.analysis.keys import Key
 from penstock.plan.planning import Plan
-from penstock.plan.sources import Stream, streams
+from penstock.plan.sources import Stream, static_graphs, streams
 
 IMAGE_FILE = "image.arrow"
 _NO_TERMS = TermChunk()
@@ -62,34 +63,42 @@ class Program:
         self.file: ImageFile | None = None  # has the static knowledge, if it is not in `graphs`
 
     def __getstate__(self) -> dict:
-        names = ("plan", "key", "graphs", "knowledge", "shards", "now", "tuning", "file")
+        names = ("plan", "key", "graphs", "knowledge", "shards", "now", "tuning", "file", "digests")
         return {name: getattr(self, name) for name in names}
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """The same for the same queries over the same knowledge: a checkpoint belongs to one."""
-        digest = hashlib.blake2b(digest_size=16)
-        for query in self.plan.queries:
-            digest.update(f"{query.name}\0{query.parsed.text}\0".encode())
-        digest.update(repr((self.plan.catalog.streams, self.shards, self.plan.feeds, __version__)).encode())
-        digest.update(repr(self.knowledge).encode())
-        return digest.hexdigest()
-
-    @cached_property
-    def layout(self) -> str:
-        """The same for the same operators in the same places: stored state belongs to them."""
-        operators = [(type(step).__name__, step.vars) for step in self.network.steps]
-        edges = [(edge.source, edge.target, edge.slot) for edge in self.network.edges]
-        return hashlib.blake2b(repr((operators, edges)).encode(), digest_size=16).hexdigest()
 
     @cached_property
     def network(self) -> Network:
         return network(query.step for query in self.plan.queries)
 
     @cached_property
+    def digests(self) -> list[str]:
+        """What each step of the network is known by: on the wire, and in the stored state."""
+        return digests(self.network, self.plan.catalog, self._static)
+
+    def _static(self, scan: steps.Scan) -> str:
+        """The digest of the rows that a scan takes from static knowledge."""
+        graphs = [self.graphs[place] for place in sorted(static_graphs(scan.sources))]
+        return rows_digest((static_rows(scan, graph, self.key), graph.terms) for graph in graphs)
+
+    @cached_property
+    def queries(self) -> tuple[QueryIdentity, ...]:
+        """What a checkpoint knows of the queries."""
+        names = dict(zip(self.network.steps, self.digests, strict=True))
+        return tuple(
+            QueryIdentity(
+                query.name,
+                rule_name(query.parsed.query),
+                names[query.step],
+                tuple(names[step] for step in query.step.walk()),
+                query.key.variable.name if isinstance(query.key, Key) else None,
+            )
+            for query in self.plan.queries
+        )
+
+    @cached_property
     def _scans(self) -> list[tuple[str, steps.Scan]]:
-        found = enumerate(self.network.steps)
-        return [(str(i), step) for i, step in found if isinstance(step, steps.Scan)]
+        found = zip(self.digests, self.network.steps, strict=True)
+        return [(name, step) for name, step in found if isinstance(step, steps.Scan)]
 
     @cached_property
     def _narrow(self) -> dict[str, int]:
@@ -102,7 +111,7 @@ class Program:
 
     @cached_property
     def _sieves(self) -> dict[str, Sieve]:
-        return {str(place): sieve for place, sieve in sieves(self.network).items()}
+        return {self.digests[place]: sieve for place, sieve in sieves(self.network).items()}
 
     @cached_property
     def keep_predicates(self) -> np.ndarray | None:
@@ -123,14 +132,14 @@ class Program:
         triples = (occurrences.subject, occurrences.predicate, occurrences.object)
         by_shard: dict[int, list[tuple[str, Frame]]] = {}
         matched: dict[str, int] = {}
-        occurred: list[int] = []
+        occurred: list[str] = []
         for name, scan in self._scans:
             if Stream(stream) in scan.sources:
                 found = match(scan, triples, occurrences.start, occurrences.end, self.key)
                 if len(found):
                     matched[name] = len(found)
                 elif name in self._narrow and (occurrences.predicate == self._narrow[name]).any():
-                    occurred.append(int(name))
+                    occurred.append(name)
                 if name in self._sieves and len(found):
                     found = found.take(self._sieves[name].may_pass(found))
                 for shard, frame in spread(scan, found, self.shards):
@@ -181,7 +190,10 @@ class Program:
         """A shard that answers some of the queries."""
         place = {step: i for i, step in enumerate(self.network.steps)}
         outputs = {i: place[self.plan.queries[i].step] for i in queries}
-        return Shard(self.network, outputs, self.graphs, self.now, self.tuning, self.key, image)
+        last = {query.name: query.last for query in self.queries}
+        return Shard(
+            self.network, self.digests, last, outputs, self.graphs, self.now, self.tuning, self.key, image
+        )
 
     def lacks_predicate(self, counts: RowCounts) -> bool:
         """Whether a query has no answers, and names a predicate that has not occurred."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from penstock.columns.frame import Frame
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.engine import absence, constructing, instants, operators, paths
 from penstock.engine.counting import RowCounts
-from penstock.engine.exchange import match
+from penstock.engine.digests import gone_on
+from penstock.engine.exchange import match, static_rows
 from penstock.engine.expressions import Evaluator
 from penstock.engine.image import Image
 from penstock.engine.network import Edge, Network, Unit
@@ -21,7 +23,7 @@ from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.sources import static_graphs
 from penstock.plan.steps import Step
-from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
+from penstock.timeline import FOREVER, NEVER
 
 OPERATORS: dict[type, type[Operator]] = {
     steps.Scan: operators.ScanOperator,
@@ -46,13 +48,15 @@ OPERATORS: dict[type, type[Operator]] = {
     steps.Constructed: constructing.ConstructedOperator,
 }
 
-_CLOCK = "clock"
+_CLOCK, _STEPS = "clock", "steps"
+"""The two entries of a shard's state that are no chunks: where it stands, and whose state it is."""
 
 
 class Shard:
     """The live state of one shard.
 
-    `net` and `outputs` (query → its last step) are the plan. Static knowledge is there when the
+    `net` and `outputs` (query → its last step) are the plan; `names` are the digests of the steps, and
+    `queries` those of the last steps of all queries by name. Static knowledge is there when the
     shard opens, and is not part of the stored state: it is taken in from the `graphs`, or `image` has
     what has become of it when another shard took it in.
     """
@@ -60,6 +64,8 @@ class Shard:
     def __init__(
         self,
         net: Network,
+        names: Sequence[str],
+        queries: Mapping[str, str],
         outputs: dict[int, int],
         graphs: list[StaticGraph],
         now: int,
@@ -68,18 +74,26 @@ class Shard:
         image: Image | None = None,
     ) -> None:
         self.net = net
+        self.names = names
+        self.queries = queries
         self.tuning = tuning
         self.terms = TermTable(key=key, below=image.terms if image is not None else None)
         surroundings = Surroundings(self.terms, Evaluator(self.terms, now), tuning)
         self.operators = [
-            OPERATORS[type(step)](step, str(place), surroundings) for place, step in enumerate(net.steps)
+            OPERATORS[type(step)](step, name, surroundings)
+            for name, step in zip(names, net.steps, strict=True)
         ]
-        self.scans = {str(i): i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
+        self.scans = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
         self.outputs = outputs
         self.watermark = NEVER
         self.late = 0  # rows that were left out
         self.counts = RowCounts()
-        self._pending: dict[int, np.ndarray] = {}  # stream → instants that have not passed
+        # An era begins when a run goes on with other steps; each step knows since when it is there.
+        self._era = 0
+        self._born = [0] * len(net.steps)
+        self._pending: dict[tuple[int, int], np.ndarray] = {}  # era and stream → instants to come
+        self._dropped: list[str] = []  # chunks of steps that are no more
+        self._told_steps = False  # the state store knows whose state it has
         self._inbox: list[list[list[Frame]]] = [
             [[] for _ in range(max(1, len(step.inputs)))] for step in net.steps
         ]
@@ -106,9 +120,7 @@ class Shard:
             for number in sorted(static_graphs(self.net.steps[place].sources)):
                 graph = graphs[number]
                 self.terms.add_chunk(graph.terms)
-                start = np.full(len(graph), TIMELESS_START, np.int64)
-                end = np.full(len(graph), TIMELESS_END, np.int64)
-                found = match(self.net.steps[place], tuple(graph.triples), start, end, self.terms.key)
+                found = static_rows(self.net.steps[place], graph, self.terms.key)
                 if len(found):
                     self.counts.match(place, len(found))
                 self._inbox[place][0].append(found)
@@ -129,21 +141,52 @@ class Shard:
         return {query: self._concatenated(query, frames) for query, frames in self._answers.items()}
 
     def restore(self, chunks: Iterable[tuple[str, bytes]]) -> None:
-        """Takes over the chunks of the state store, right after opening."""
+        """Takes over the chunks of the state store, right after opening.
+
+        They may be those of other queries. Steps that were there before go on with what they remember,
+        new ones see what their inputs give from now on; what nobody remembers any more is dropped.
+        """
         stores = {store.name: store for operator in self.operators for store in operator.stores}
         found = dict(chunks)
+        before = self._take_over(json.loads(found.pop(_STEPS)))
         clock, _, head = wire.unpack(found.pop(_CLOCK))
         self.watermark = head["watermark"]
-        self.counts = RowCounts.from_json(head["counts"])
-        self._pending = {int(stream): frame.end.copy() for stream, frame in clock}
-        self._answers.clear()
+        self.counts = RowCounts.from_json(head["counts"]).moved(before)
+        for name, frame in clock:
+            era, stream = map(int, name.split("/"))
+            if self._minds(era, stream):
+                self._pending[era, stream] = frame.end.copy()
         for key in sorted(found):
             name, chunk = key.split("/")
+            if name not in stores:
+                self._dropped.append(key)
+                continue
             [(_, frame)], terms, _ = wire.unpack(found[key])
             self.terms.add_chunk(terms)
             stores[name].restore(chunk, frame, self.watermark)
         for operator in self.operators:
             operator.restored()
+
+    def _take_over(self, stored: dict) -> dict[int, int]:
+        """Finds the steps of the stored state among those of this shard; where they were → where they are."""
+        born = dict(zip(stored["steps"], stored["born"], strict=True))
+        here = {name: place for place, name in enumerate(self.names)}
+        self._era = stored["era"] + any(name not in born for name in self.names)
+        self._born = [born.get(name, self._era) for name in self.names]
+        self._told_steps = stored["steps"] == list(self.names) and stored["queries"] == dict(self.queries)
+        # Queries that go on have given their answers from static knowledge when they began.
+        known = gone_on(stored["queries"], self.queries)
+        for number, name in enumerate(self.queries):
+            if name in known:
+                self._answers.pop(number, None)
+        return {place: here[name] for place, name in enumerate(stored["steps"]) if name in here}
+
+    def _minds(self, era: int, stream: int) -> bool:
+        """Whether the instants of a stream in some era matter to a step."""
+        return any(
+            born <= era and isinstance(step, steps.FINAL) and stream in step.instants
+            for born, step in zip(self._born, self.net.steps, strict=True)
+        )
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> dict[int, Frame]:
         """Takes in a batch and moves the watermark; the new answers by query.
@@ -153,7 +196,7 @@ class Shard:
         for payload in payloads:
             frames, terms, head = wire.unpack(payload)
             self.terms.offer(terms)
-            self.counts.occurred.update(head.get("occurred", ()))
+            self.counts.occurred.update(self.scans[name] for name in head.get("occurred", ()))
             for name, rows in head.get("matched", {}).items():
                 self.counts.match(self.scans[name], rows)
             for name, frame in frames:
@@ -188,8 +231,8 @@ class Shard:
         return Frame.concat(frames, self.net.steps[self.outputs[query]].vars)
 
     def _note_instants(self, stream: int, ends: np.ndarray) -> None:
-        known = self._pending.get(stream, np.empty(0, np.int64))
-        self._pending[stream] = np.unique(np.concatenate([known, ends]))
+        known = self._pending.get((self._era, stream), np.empty(0, np.int64))
+        self._pending[self._era, stream] = np.unique(np.concatenate([known, ends]))
 
     # --- time ---
 
@@ -206,9 +249,9 @@ class Shard:
         """The clock of a move to `now`, with the instants that this passes."""
         clock = Clock(self.watermark, now)
         if now > self.watermark:
-            for stream, pending in self._pending.items():
-                clock.passed[stream] = pending[pending < now]
-                self._pending[stream] = pending[pending >= now]
+            for each, pending in self._pending.items():
+                clock.passed[each] = pending[pending < now]
+                self._pending[each] = pending[pending >= now]
             self.watermark = now
         return clock
 
@@ -274,6 +317,8 @@ class Shard:
                 Frame.concat(frames, below.vars) for frames, below in zip(inbox, step.inputs, strict=False)
             ]
         self._inbox[place] = [[] for _ in inbox]
+        if self._born[place] and clock.passed:
+            clock = clock.since(self._born[place])
         try:
             for frame in operator.advance(inputs, clock):
                 self._hand_on(place, frame)
@@ -329,7 +374,12 @@ class Shard:
 
     def changes(self) -> tuple[list[tuple[str, bytes]], list[str]]:
         """The chunks to put and the keys to delete since the last call."""
-        puts, deletes = [], []
+        puts: list[tuple[str, bytes]] = []
+        deletes, self._dropped = self._dropped, []
+        if not self._told_steps:
+            told = {"steps": list(self.names), "born": self._born, "era": self._era, "queries": self.queries}
+            puts.append((_STEPS, json.dumps(told).encode()))
+            self._told_steps = True
         for operator in self.operators:
             for store in operator.stores:
                 new, gone = store.changes(self.watermark)
@@ -338,8 +388,9 @@ class Shard:
                     puts.append((f"{store.name}/{key}", data))
                 deletes += [f"{store.name}/{key}" for key in gone]
         pending = [
-            (str(stream), Frame((), np.empty((0, len(ends)), np.int64), ends, ends))
-            for stream, ends in self._pending.items()
+            (f"{era}/{stream}", Frame((), np.empty((0, len(ends)), np.int64), ends, ends))
+            for (era, stream), ends in self._pending.items()
+            if len(ends) or era == self._era
         ]
         puts.append((_CLOCK, wire.pack(pending, watermark=self.watermark, counts=self.counts.to_json())))
         return puts, deletes

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from types import MappingProxyType
 
 from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Select
 from penstock.errors import QueryError
@@ -78,8 +79,12 @@ def make_plan(
     names: Sequence[str],
     *,
     feeds: bool = True,
+    keys: Mapping[int, str | None] = MappingProxyType({}),
 ) -> Plan:
-    """Plans the queries together. `feeds=False`: CONSTRUCT results do not enter the streams."""
+    """Plans the queries together. `feeds=False`: CONSTRUCT results do not enter the streams.
+
+    `keys` are the variables (or None) by which the stored rows of some queries are spread.
+    """
     queries = [each.query for each in parsed]
     catalog = catalog.with_targets(queries)
     for each in parsed:
@@ -98,7 +103,7 @@ def make_plan(
     datasets = [catalog.active(query.dataset) for query in queries]
     instants = instant_streams(queries, datasets)
     timeless = timeless_templates(queries, datasets) if feeds else ()
-    keys: dict[int, Key | NoKey] = {}
+    chosen: dict[int, Key | NoKey] = {}
     for group in groups:
         members = group.queries
         found = find_program_key(
@@ -109,15 +114,16 @@ def make_plan(
                 for edge in group.connections
             ],
             timeless,
+            {place: keys[i] for place, i in enumerate(members) if i in keys},
         )
         if any(query_needs_instants(queries[i], datasets[i], timeless) for i in members):
             # Only the first shard knows all instants; a better reason stays.
             found = found if isinstance(found, NoKey) else _NEEDS_INSTANTS
         for place, i in enumerate(members):
-            keys[i] = found if isinstance(found, NoKey) else found[place] or _READS_NOTHING
+            chosen[i] = found if isinstance(found, NoKey) else found[place] or _READS_NOTHING
     planned = []
     for i, (each, name) in enumerate(zip(parsed, names, strict=True)):
-        key = keys[i]
+        key = chosen[i]
         step = compile_query(
             each.query,
             catalog,

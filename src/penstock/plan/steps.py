@@ -306,10 +306,15 @@ class Tagged(SameIntervals):
 
 @_step
 class Domain(Step):
-    """The distinct bindings of some variables of an outer solution, timeless: what EXISTS substitutes."""
+    """The distinct bindings of some variables of an outer solution, timeless: what EXISTS substitutes.
+
+    `query` names the query that it is part of. It is not shared with others: it asks for each binding
+    once and for all, and a reader that came later would not know what was asked for before.
+    """
 
     input: Step
     vars: Vars
+    query: str = ""
 
     @cached_property
     def certain(self) -> frozenset[str]:

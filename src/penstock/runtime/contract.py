@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from penstock.decode.occurrences import Occurrences
     from penstock.engine.counting import RowCounts
+    from penstock.engine.digests import QueryIdentity
+    from penstock.runtime.recovery.continuing import Continued
     from penstock.sources.splits import Split
     from penstock.sources.streams import StreamSpec
 
@@ -47,8 +49,7 @@ class Shard(Protocol):
 class Program(Protocol):
     """All registered queries, ready to run; travels to the workers by pickle."""
 
-    fingerprint: str
-    layout: str
+    queries: tuple[QueryIdentity, ...]  # what a checkpoint knows of them
     shards: int
     key: int  # of the ids of terms, which everything that decodes must share
     keep_predicates: np.ndarray | None
@@ -99,6 +100,7 @@ class RunStatistics:
     seconds: float = 0.0
     ended: bool = False
     interrupted: bool = False
+    continued: tuple[Continued, ...] = ()  # what became of the queries of the checkpoint, if it has some
     rows: dict[int, list[Any]] = field(default_factory=dict)  # by shard: its `RowCounts`, as JSON
     predicates: frozenset[str] = frozenset()  # some that occur, where one that is asked for does not
 

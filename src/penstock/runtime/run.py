@@ -88,10 +88,12 @@ def run(
     streams = tuple(streams)
     temporary = Path(tempfile.mkdtemp(prefix="penstock-run-")) if checkpoint is None else None
     try:
-        with open_checkpoint(temporary or checkpoint, program, streams, timing) as place:
+        with open_checkpoint(temporary or checkpoint, program, streams, timing) as (place, fates):
             session = run_session(master, shards=program.shards, settings=options.settings, log=options.log)
             job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, timing)
-            statistics = _Run(session, job, place, follow, on_batch, on_progress, stop, options).go()
+            one = _Run(session, job, place, follow, on_batch, on_progress, stop, options)
+            one.statistics.continued = fates
+            statistics = one.go()
             if program.lacks_predicate(statistics.row_counts):
                 statistics.predicates = predicates_in(streams, place.source, program.key)
             return statistics

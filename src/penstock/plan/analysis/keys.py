@@ -15,8 +15,9 @@ match a leaf, the rule's key stands at the place where the leaf has its query's 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from penstock.algebra.nodes import (
     BGP,
@@ -197,16 +198,25 @@ def _misses(leaf: LeafPattern, key: Var) -> str:
 # --- programs of rules ---------------------------------------------------------------------
 
 
+_KEPT_WITHOUT = NoKey("the state in the checkpoint has all its rows in one partition")
+
+
 def find_program_key(
     queries: Sequence[Query],
     datasets: Sequence[ActiveDataset],
     connections: Sequence[Connection],
     derived: Templates = (),
+    kept: Mapping[int, str | None] = MappingProxyType({}),
 ) -> tuple[Key | None, ...] | NoKey:
     """A key for each query of a program, such that derived triples stay in their partition.
 
-    A query that reads no stream has None: every partition can evaluate it whole.
+    A query that reads no stream has None: every partition can evaluate it whole. `kept` are keys
+    (variables, or None: no key) by which the stored state of some queries is spread; they are
+    chosen again if they still can be.
     """
+    wanted = {i: name for i, name in kept.items() if _reads(queries[i], datasets[i])}
+    if wanted and not any(wanted.values()):
+        return _KEPT_WITHOUT
     choices: list[list[Key | None]] = []
     for query, dataset in zip(queries, datasets, strict=True):
         if not _reads(query, dataset):
@@ -219,7 +229,14 @@ def find_program_key(
             return reason
         choices.append(list(keys))
     bad: list[Connection] = []
-    found = _choose(choices, queries, connections, bad)
+    found = None
+    if all(wanted.values()):
+        as_kept = [
+            [key for key in keys if key and key.variable.name == wanted.get(i)] or keys
+            for i, keys in enumerate(choices)
+        ]
+        found = _choose(as_kept, queries, connections, [])
+    found = found or _choose(choices, queries, connections, bad)
     if found is not None:
         return found
     clash = bad[0]

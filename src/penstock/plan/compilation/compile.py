@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from penstock.algebra import balance
 from penstock.algebra import nodes as a
@@ -39,7 +40,7 @@ def compile_query(
     instants: frozenset[int] = frozenset(),
 ) -> Step:
     """The plan of a whole query; its last step gives the answers."""
-    compiler = Compiler()
+    compiler = Compiler(query)
     context = Context(catalog.active(query.dataset), instants, key)
     if isinstance(query, a.Select):
         step = compiler.pattern(query.pattern, context)
@@ -50,15 +51,21 @@ def compile_query(
         return compiler.description(query, context)
     step = compiler.pattern(query.pattern, context)
     target = None if query.target is None else query.target.value
-    return steps.Constructed(step, query.template, chance.rule_name(query), feeds, target)
+    return steps.Constructed(step, query.template, compiler.name, feeds, target)
 
 
 class Compiler(PathCompiler):
     """Compiles the patterns of one query; fresh names are unique in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, query: a.Query) -> None:
         super().__init__()
+        self._query = query
         self._fresh = 0
+
+    @cached_property
+    def name(self) -> str:
+        """What equal queries share, and others do not."""
+        return chance.rule_name(self._query)
 
     def fresh(self, kind: str) -> str:
         self._fresh += 1
@@ -95,7 +102,7 @@ class Compiler(PathCompiler):
                 steps.Outer(required, triples, ENDED, instants=context.instants, interval=IntervalRule.LEFT)
             )
         step = steps.merged(branches) if branches else NOTHING
-        return steps.Constructed(step, (triple,), chance.rule_name(query), feeds=False)
+        return steps.Constructed(step, (triple,), self.name, feeds=False)
 
     # --- leaves ---
 
@@ -289,7 +296,7 @@ class Compiler(PathCompiler):
         inner = replace(context, within=None, outer=None)
         if is_independent(pattern, frozenset(map(a.Var, names))):
             return self.pattern(pattern, inner), ()
-        substitution = Substitution.of(outer, names, self.fresh(steps.TAG[1:]))
+        substitution = Substitution.of(outer, names, self.fresh(steps.TAG[1:]), self.name)
         found = substitution.tagged(self.pattern(pattern, replace(inner, outer=substitution)))
         return columns_of(found, (substitution.tag,)), ((names, substitution.tag),)
 

@@ -63,8 +63,9 @@ class Substitution:
     tag: str
 
     @staticmethod
-    def of(outer: Step, names: tuple[str, ...], tag: str) -> Substitution:
-        return Substitution(steps.Domain(steps.Tagged(outer, names, tag), (*names, tag)), names, tag)
+    def of(outer: Step, names: tuple[str, ...], tag: str, query: str) -> Substitution:
+        domain = steps.Domain(steps.Tagged(outer, names, tag), (*names, tag), query)
+        return Substitution(domain, names, tag)
 
     @property
     def vars(self) -> Vars:

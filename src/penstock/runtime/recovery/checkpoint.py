@@ -1,7 +1,7 @@
 """The checkpoint directory: what it holds, and whose it is.
 
-- `checkpoint.json`: the fingerprint of the queries, their plan, shards, the key of the ids in the
-  state, and all options that change what the streams mean
+- `checkpoint.json`: what must stay the same (shards, the key of the ids in the state, the streams and
+  all options that change what they mean) and which queries ran since when (`continuing`)
 - `lock`: held by the run that uses the directory; says which one that is
 - `source/`: logs of segments, spooled standard input, the job for the workers
 - `spark/`: Spark's own offsets, commits and state
@@ -19,13 +19,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock import __version__
 from penstock.errors import InputError, UsageError, storing
 from penstock.runtime.contract import Program
 from penstock.runtime.detection.watermark import Timing
+from penstock.runtime.recovery.continuing import Continued, Lives, go_on, lived, queries_of
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_duration
 
-LAYOUT = 4
+LAYOUT = 5
 
 
 @dataclass(frozen=True)
@@ -91,16 +93,27 @@ def stored_key(directory: str | os.PathLike[str]) -> int | None:
     return _stored(directory, "key")
 
 
-def _identity(program: Program, streams: tuple[StreamSpec, ...], timing: Timing) -> dict:
+def stored_partition_keys(directory: str | os.PathLike[str]) -> dict[str, str | None]:
+    """By which variables the rows of the queries in a checkpoint are spread, by their digests."""
+    checkpoint = Checkpoint(Path(directory))
+    try:
+        stored = json.loads(checkpoint.identity.read_text())
+        life = lived(stored["lives"], checkpoint.last_committed())
+        return {query.algebra: query.key for query in queries_of(life)} if life else {}
+    except (FileNotFoundError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def _identity(program: Program, streams: tuple[StreamSpec, ...], timing: Timing, lives: Lives) -> dict:
     return {
         "layout": LAYOUT,
-        "fingerprint": program.fingerprint,
-        "plan": program.layout,
+        "version": __version__,
         "shards": program.shards,
         "streams": [spec.to_json() | {"paths": list(spec.paths)} for spec in streams],
         "time": asdict(timing),
         "key": program.key,
         "now": getattr(program, "now", None),
+        "lives": lives,
     }
 
 
@@ -115,7 +128,7 @@ def _difference(stored: dict[str, Any], identity: dict[str, Any]) -> str | None:
     def other(what: str, there: Any, now: Any) -> str:
         return f"was begun with another {what}: {_shown(there)} there, {_shown(now)} now"
 
-    if stored.get("layout") != LAYOUT:
+    if stored.get("layout") != LAYOUT or stored.get("version") != identity["version"]:
         return "was written by another version of Penstock"
     if stored["shards"] != identity["shards"]:
         return other("number of shards", stored["shards"], identity["shards"])
@@ -135,10 +148,6 @@ def _difference(stored: dict[str, Any], identity: dict[str, Any]) -> str | None:
             return other(name, *lengths)
     if stored["key"] != identity["key"]:
         return "was begun with another key of term ids"
-    if stored["fingerprint"] != identity["fingerprint"]:
-        return "belongs to other queries or graphs"
-    if stored["plan"] != identity["plan"]:
-        return "was written by another version of Penstock, which planned these queries in another way"
     return None
 
 
@@ -151,8 +160,11 @@ def check_checkpoint(
     program: Program,
     streams: tuple[StreamSpec, ...],
     timing: Timing,
-) -> Checkpoint:
-    """The checkpoint in a directory, if this run may begin it or go on with it; changes nothing."""
+) -> tuple[Checkpoint, Lives, tuple[Continued, ...]]:
+    """The checkpoint in a directory, if this run may begin it or go on with it; changes nothing.
+
+    Also the lives that it would have then, and what would become of its queries.
+    """
     if "://" in os.fspath(directory):
         raise UsageError(
             f"the checkpoint {directory} is not a directory path",
@@ -164,24 +176,28 @@ def check_checkpoint(
     if not checkpoint.identity.exists():
         if checkpoint.spark.exists():
             raise InputError(f"{directory} is not a checkpoint of Penstock")
-        return checkpoint
+        return checkpoint, *go_on([], -1, program.queries)
     if checkpoint.lock.exists():
         with _locked(checkpoint):  # refused before an output is touched
             pass
+    return checkpoint, *_next_life(checkpoint, program, streams, timing)
+
+
+def _next_life(
+    checkpoint: Checkpoint, program: Program, streams: tuple[StreamSpec, ...], timing: Timing
+) -> tuple[Lives, tuple[Continued, ...]]:
+    """How a checkpoint that is there goes on with a program."""
     try:
         stored = json.loads(checkpoint.identity.read_text())
-    except ValueError:
+        difference = _difference(stored, _identity(program, streams, timing, []))
+        if difference is None:
+            return go_on(stored["lives"], checkpoint.last_committed(), program.queries)
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(f"{checkpoint.identity} is damaged") from None
-    try:
-        difference = _difference(stored, _identity(program, streams, timing))
-    except (AttributeError, KeyError, TypeError):
-        raise InputError(f"{checkpoint.identity} is damaged") from None
-    if difference is not None:
-        raise InputError(
-            f"the checkpoint {directory} {difference}",
-            hint="use a new checkpoint directory, or run with what this one was begun with",
-        )
-    return checkpoint
+    raise InputError(
+        f"the checkpoint {checkpoint.root} {difference}",
+        hint="use a new checkpoint directory, or run with what this one was begun with",
+    )
 
 
 @contextlib.contextmanager
@@ -190,18 +206,22 @@ def open_checkpoint(
     program: Program,
     streams: tuple[StreamSpec, ...],
     timing: Timing,
-) -> Iterator[Checkpoint]:
-    """Begin a checkpoint, or go on with one that belongs to exactly this run, and hold its lock."""
-    checkpoint = check_checkpoint(directory, program, streams, timing)
+) -> Iterator[tuple[Checkpoint, tuple[Continued, ...]]]:
+    """Begin a checkpoint, or go on with one, maybe with other queries, and hold its lock.
+
+    Also says what becomes of the queries: nothing is said of those of a checkpoint that begins.
+    """
+    checkpoint, lives, fates = check_checkpoint(directory, program, streams, timing)
     with contextlib.ExitStack() as held:
         with storing(f"the checkpoint {directory}"):
             checkpoint.source.mkdir(parents=True, exist_ok=True)
             held.enter_context(_locked(checkpoint))
-            if not checkpoint.identity.exists():
-                aside = checkpoint.root / ".checkpoint.json"
-                aside.write_text(json.dumps(_identity(program, streams, timing), indent=1))
-                os.replace(aside, checkpoint.identity)
-        yield checkpoint
+            if checkpoint.identity.exists():  # nobody can change it any more
+                lives, fates = _next_life(checkpoint, program, streams, timing)
+            aside = checkpoint.root / ".checkpoint.json"
+            aside.write_text(json.dumps(_identity(program, streams, timing, lives), indent=1))
+            os.replace(aside, checkpoint.identity)
+        yield checkpoint, fates
 
 
 @contextlib.contextmanager

@@ -69,7 +69,7 @@ def make_archive() -> Path:
 class _Sample:
     """The smallest program that goes through everything: it keeps and answers what comes."""
 
-    fingerprint = layout = "sample"
+    queries = ()
     shards, key, keep_predicates = 2, 0, None
 
     def route(self, stream: int, occurrences: Any) -> list[tuple[int, bytes]]:

@@ -1,0 +1,114 @@
+"""Runs of several lives: each goes on from the stored chunks of the one before, with queries of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from agreement.engine_runs import keep, key_of, occurrences_of, table_rows
+from oracle.canonical import Row, canonical
+from oracle.cases import Batch, Case, GraphData, StreamData
+from oracle.query_text import QueryWriter, Style
+from oracle.vocabulary import BASE
+from penstock import pipeline
+from penstock.algebra import Construct
+from penstock.engine.program import Program
+from penstock.engine.tuning import TUNING, Tuning
+from penstock.knowledge.graphs import graph_of
+from penstock.languages import parse_query
+from penstock.plan.catalog import StreamName
+from penstock.timeline import NEVER
+
+
+@dataclass
+class Life:
+    """The queries of a life by name, the batches that it takes, and its knowledge (None: the case's)."""
+
+    queries: Mapping[str, str]
+    batches: Sequence[Batch]
+    graphs: Sequence[GraphData] | None = None
+
+
+def program_of(
+    case: Case, life: Life, shards: int, tuning: Tuning = TUNING, before: Program | None = None
+) -> Program:
+    """The queries of a life, ready to run, maybe after another life; they bring their names along."""
+    graphs = case.graphs if life.graphs is None else life.graphs
+    return pipeline.program(
+        [parse_query(text, name=name) for name, text in life.queries.items()],
+        [StreamName(data.name and data.name.value) for data in case.streams],
+        [graph_of(data.triples, data.name and data.name.value, key=key_of(case)) for data in graphs],
+        shards=shards,
+        now=case.now,
+        tuning=tuning,
+        key=key_of(case),
+        keys={query.algebra: query.key for query in before.queries} if before else {},
+    )
+
+
+class Checkpoint:
+    """What is left of a run when it stops: the chunks of its shards, and how far time has come."""
+
+    def __init__(self, case: Case, shards: int = 1, tuning: Tuning = TUNING) -> None:
+        self.case, self.shards, self.tuning = case, shards, tuning
+        self.stored: list[dict[str, bytes]] = [{} for _ in range(shards)]
+        self.watermark = self.latest = NEVER
+        self.program: Program | None = None  # of the latest life
+
+    def live(self, life: Life, *, ends: bool = False) -> dict[str, Counter[Row]]:
+        """Goes on with the queries of a life; their answers by name."""
+        case, program = self.case, program_of(self.case, life, self.shards, self.tuning, self.program)
+        self.program = program
+        shards = [program.open(number) for number in range(self.shards)]
+        for shard, chunks in zip(shards, self.stored, strict=True):
+            if chunks:
+                shard.restore(chunks.items())
+        found: list[list] = [[] for _ in life.queries]
+        for batch in [*life.batches, None] if ends else life.batches:
+            payloads: list[list[bytes]] = [[] for _ in shards]
+            for stream in sorted({number for number, _ in batch or ()}):
+                arrived = [case.streams[s].elements[e] for s, e in batch if s == stream]
+                self.latest = max([self.latest, *(element.end for element in arrived)])
+                for shard, payload in program.route(stream, occurrences_of(arrived, program.key)):
+                    payloads[shard].append(payload)
+            if self.latest != NEVER:
+                self.watermark = max(self.watermark, self.latest - case.lateness)
+            for shard, mine, chunks in zip(shards, payloads, self.stored, strict=True):
+                for query, table in shard.answers(mine, self.watermark, batch is None):
+                    found[query] += table_rows(table)
+                keep(chunks, shard)
+        return dict(zip(life.queries, map(canonical, found), strict=True))
+
+    def steps_with_state(self) -> set[str]:
+        """The digests of the steps that something is stored for."""
+        return {key.split(".")[0] for chunks in self.stored for key in chunks if "/" in key}
+
+
+def some_queries(case: Case, random: Random, count: int) -> list[str]:
+    """Queries over what the case has registered, none of them a rule."""
+    names = [each.name for each in (*case.streams, *case.graphs) if each.name is not None]
+    style = Style(
+        graphs=[":" + name.value.removeprefix(BASE) for name in names],
+        depth=random.choice((1, 2)),
+        exists=random.random() < 0.3,
+    )
+    writer = QueryWriter(random, style)
+    found: list[str] = []
+    while len(found) < count:
+        text = writer.query()
+        if not isinstance(parse_query(text).query, Construct):
+            found.append(text)
+    return found
+
+
+def later_part(case: Case, first: int, queries: Sequence[str]) -> Case:
+    """Some queries over what comes in time in the batches from the first one on."""
+    kept = {place for batch in case.batches[first:] for place in batch} - case.late
+    streams = tuple(
+        StreamData(data.name, tuple(e for i, e in enumerate(data.elements) if (number, i) in kept))
+        for number, data in enumerate(case.streams)
+    )
+    at_once = tuple((s, e) for s, data in enumerate(streams) for e in range(len(data.elements)))
+    return replace(case, streams=streams, queries=tuple(queries), batches=(at_once,))

@@ -1,0 +1,111 @@
+"""A checkpoint goes on with other queries: what is the same keeps its state, what is new starts from now."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from agreement.other_queries import Checkpoint, Life, later_part, program_of, some_queries
+from agreement.tunings import tuning_of
+from oracle.cases import Case
+from oracle.closure import NoClosure
+from oracle.evaluate import TooManySolutions
+from oracle.generator import answers, cases
+from penstock.algebra import Construct
+from penstock.errors import QueryError
+from penstock.languages import parse_query
+from penstock.plan import steps
+
+STATELESS = (
+    steps.Scan, steps.Table, steps.Rename, steps.Select, steps.Compute, steps.Columns, steps.Merge,
+    steps.Tagged, steps.Sliced,
+)  # fmt: skip
+
+
+def mixed(random: Random, *groups: dict[str, str]) -> dict[str, str]:
+    """The queries of some groups in any order."""
+    items = [item for group in groups for item in group.items()]
+    random.shuffle(items)
+    return dict(items)
+
+
+def named(prefix: str, texts: list[str]) -> dict[str, str]:
+    return {f"{prefix}{i}": text for i, text in enumerate(texts)}
+
+
+@pytest.mark.parametrize("first", range(20_000, 20_160, 40))
+def test_queries_that_stay_answer_as_if_nothing_had_happened(first: int):
+    """Before, between and after them others come, go and change; of those that went nothing is stored."""
+    compared = removed = 0
+    for case, expected in cases(range(first, first + 40), late=True):
+        random, shards = Random(f"lives {case.seed}"), (1, 2, 8)[case.seed % 3]
+        stay = named("stays", list(case.queries))
+        cuts = sorted(random.randint(0, len(case.batches)) for _ in range(random.choice((1, 1, 2))))
+        checkpoint = Checkpoint(case, shards, tuning_of(case.seed))
+        found = dict.fromkeys(stay)
+        gone: set[str] = set()
+        known: dict[str, str] = {}
+        elsewhere = False
+        try:
+            for number, (begin, end) in enumerate(zip([0, *cuts], [*cuts, len(case.batches)], strict=True)):
+                others = named(f"other{number % 2}-", some_queries(case, random, random.randint(0, 2)))
+                life = Life(mixed(random, stay, others), case.batches[begin:end])
+                had = checkpoint.steps_with_state()
+                given = checkpoint.live(life, ends=number == len(cuts))
+                for name in stay:
+                    found[name] = given[name] if found[name] is None else found[name] + given[name]
+                last = {query.name: query.last for query in checkpoint.program.queries}
+                elsewhere |= any(known.get(name, last[name]) != last[name] for name in stay)
+                known = last
+                if end > begin or number == len(cuts):
+                    gone |= had - set(checkpoint.program.digests)
+                    assert checkpoint.steps_with_state() <= set(checkpoint.program.digests), case
+        except QueryError as refusal:
+            assert "recursion" in refusal.message, case
+            continue
+        if elsewhere:  # a query that reads what rules derive has changed by which key rows are spread
+            assert any(isinstance(parse_query(text).query, Construct) for text in case.queries), case
+            continue
+        assert list(found.values()) == expected, f"with {shards} shards, lives begin at {cuts}:\n{case}"
+        compared += any(expected) and any(0 < cut < len(case.batches) for cut in cuts)
+        removed += bool(gone)
+    assert compared >= 10 and removed >= 5, "too few of these cases prove anything"
+
+
+def shares_state(case: Case, one: Life, other: Life, shards: int) -> bool:
+    """Whether steps of two lives that remember something are the same."""
+    known = set(program_of(case, one, shards).digests)
+    program = program_of(case, other, shards)
+    return any(
+        digest in known and not isinstance(step, STATELESS)
+        for digest, step in zip(program.digests, program.network.steps, strict=True)
+    )
+
+
+@pytest.mark.parametrize("first", range(21_000, 21_160, 40))
+def test_a_new_query_answers_from_what_comes_from_now_on(first: int):
+    compared = 0
+    for seed in range(first, first + 40):
+        for case, _ in cases([seed], late=True):
+            if len(case.batches) < 2 or any(
+                isinstance(parse_query(q).query, Construct) for q in case.queries
+            ):
+                continue
+            random, shards = Random(f"new {case.seed}"), (1, 2, 8)[case.seed % 3]
+            cut = random.randint(1, len(case.batches) - 1)
+            old = Life(named("old", list(case.queries)), case.batches[:cut])
+            for text in some_queries(case, random, 3):
+                new = Life({"new": text, **old.queries}, case.batches[cut:])
+                if shares_state(case, old, Life({"new": text}, ()), shards):
+                    continue
+                try:
+                    [expected] = answers(later_part(case, cut, [text]))
+                except (TooManySolutions, NoClosure):
+                    continue
+                checkpoint = Checkpoint(case, shards, tuning_of(case.seed))
+                checkpoint.live(old)
+                found = checkpoint.live(new, ends=True)["new"]
+                assert found == expected, f"with {shards} shards, new at {cut}:\n{text}\n{case}"
+                compared += bool(expected)
+    assert compared >= 8, "too few of these cases prove anything"
