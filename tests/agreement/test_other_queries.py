@@ -30,6 +30,10 @@ def mixed(random: Random, *groups: dict[str, str]) -> dict[str, str]:
     return dict(items)
 
 
+def has_rules(case: Case) -> bool:
+    return any(isinstance(parse_query(text).query, Construct) for text in case.queries)
+
+
 def named(prefix: str, texts: list[str]) -> dict[str, str]:
     return {f"{prefix}{i}": text for i, text in enumerate(texts)}
 
@@ -65,7 +69,7 @@ def test_queries_that_stay_answer_as_if_nothing_had_happened(first: int):
             assert "recursion" in refusal.message, case
             continue
         if elsewhere:  # a query that reads what rules derive has changed by which key rows are spread
-            assert any(isinstance(parse_query(text).query, Construct) for text in case.queries), case
+            assert has_rules(case), case
             continue
         assert list(found.values()) == expected, f"with {shards} shards, lives begin at {cuts}:\n{case}"
         compared += any(expected) and any(0 < cut < len(case.batches) for cut in cuts)
