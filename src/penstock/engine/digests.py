@@ -189,10 +189,10 @@ def _give_timeless(net: Network, static: Mapping[int, str]) -> list[bool]:
         first, *others = step.inputs
         if isinstance(step, _ABSENCE):  # its timeless rows stand for each instant if others read a stream
             return gives[place[first]] and not any(other.reads_stream for other in others)
-        if isinstance(step, steps.FINAL) and first.reads_stream:
+        if step.waits and first.reads_stream:
             return False
         inputs = [gives[place[below]] for below in step.inputs]
-        return all(inputs) if isinstance(step, steps.Meet) else any(inputs) or isinstance(step, steps.Domain)
+        return all(inputs) if isinstance(step, steps.Join) else any(inputs) or isinstance(step, steps.Domain)
 
     while waiting:
         at = waiting.pop()

@@ -184,7 +184,7 @@ class Shard:
     def _minds(self, era: int, stream: int) -> bool:
         """Whether the instants of a stream in some era matter to a step."""
         return any(
-            born <= era and isinstance(step, steps.FINAL) and stream in step.instants
+            born <= era and step.waits and stream in step.instants
             for born, step in zip(self._born, self.net.steps, strict=True)
         )
 

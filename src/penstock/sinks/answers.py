@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.algebra.naming import distinct
 from penstock.algebra.nodes import Ask, Construct, Describe, ParsedQuery, Select
+from penstock.errors import UsageError
 from penstock.terms import XSD
 
 AnswerTables = Mapping[int, pa.Table]
@@ -85,6 +87,31 @@ class Layout:
         query = _free_name("query", variables) if len(shapes) > 1 else None
         return Layout(variables, query, _free_name("start", variables), _free_name("end", variables))
 
+    def gone_on(self, shapes: Collection[Shape], *, widened: bool = False) -> Layout:
+        """The layout with which an output goes on that has this one, now with the answers of some queries.
+
+        Columns stay as they are, unless they may be `widened`.
+        """
+        now = Layout.of(shapes)
+        new = tuple(name for name in now.variables if name not in self.variables)
+        if new and not widened:
+            raise _misfit(f"it has no column for {', '.join(f'?{name}' for name in new)}")
+        if {self.start, self.end} & set(new):
+            raise _misfit("a variable would be called like its columns of times")
+        variables = (*self.variables, *new)
+        if now.query is None or self.query is not None:
+            return replace(self, variables=variables)
+        if not widened:
+            raise _misfit("it has no column that tells the answers of several queries apart")
+        return replace(self, variables=variables, query=_free_name("query", variables))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> Layout:
+        return Layout(**value | {"variables": tuple(value["variables"])})
+
     @property
     def names(self) -> list[str]:
         return [*([self.query] if self.query else []), *self.variables, self.start, self.end]
@@ -92,6 +119,14 @@ class Layout:
     def columns_of(self, shape: Shape) -> list[str]:
         """The output column of each column of a query's table."""
         return [*shape.columns, self.start, self.end]
+
+
+def _misfit(reason: str) -> UsageError:
+    return UsageError(
+        f"the output cannot take the answers of these queries: {reason}",
+        hint="a directory (--out NAME/) has a folder for each query, whatever its columns are; begin one"
+        " with another --checkpoint",
+    )
 
 
 def _free_name(name: str, taken: Sequence[str]) -> str:

@@ -13,9 +13,9 @@ import shutil
 import sys
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -97,7 +97,9 @@ class SingleFile(Sink):
     ) -> None:
         self.encoder = encoder
         check_existing(path, journal_in(checkpoint), existing)
-        kept = open_journal(checkpoint, path, encoder.suffix)
+        kept = open_journal(checkpoint, path, encoder.suffix, encoder.laid_out())
+        if kept is not None and kept.continues:
+            encoder.go_on(kept.layout)
         self.file = JournaledFile(path, kept, encoder.header(), encoder.footer(), existing)
 
     def write(self, batch_id: int, answers: AnswerTables) -> None:
@@ -122,22 +124,21 @@ class Parts(Sink):
         suffix: str,
         document: Callable[[int, pa.Table], bytes],
         *,
-        continues: bool = False,
+        begun: Mapping[str, str] | None = None,
         existing: Existing = Existing.REFUSE,
     ) -> None:
         self.suffix = suffix
         self.document = document
-        names = distinct(file_name(shape.name) for shape in shapes.values())
-        self.folders = {
-            number: directory / name if len(shapes) > 1 else directory
-            for number, name in zip(shapes, names, strict=True)
-        }
-        if not continues and existing is not Existing.OVERWRITE:
-            for folder in self.folders.values():
+        self.directory = directory
+        self.names = folder_names(shapes.values(), begun)
+        self.folders = {number: directory / self.names[shape.name] for number, shape in shapes.items()}
+        known = {directory / name for name in (begun or {}).values()}
+        if existing is not Existing.OVERWRITE:
+            for folder in set(self.folders.values()) - known:
                 self._refuse(folder, existing)
         for folder in self.folders.values():
             folder.mkdir(parents=True, exist_ok=True)
-            for earlier in folder.glob(".part-*.tmp" if continues else "*part-*"):
+            for earlier in folder.glob(".part-*.tmp" if folder in known else "*part-*"):
                 earlier.unlink()
 
     def _refuse(self, folder: Path, existing: Existing) -> None:
@@ -163,6 +164,15 @@ class Parts(Sink):
             else:
                 part.unlink(missing_ok=True)
 
+    def all(self) -> list[tuple[str, Path]]:
+        """All parts in the order of their batches, each with its query; also of queries that are no more."""
+        found = [
+            (query, part)
+            for query, folder in self.names.items()
+            for part in (self.directory / folder).glob("part-*")
+        ]
+        return sorted(found, key=lambda each: (each[1].name, each[1].parent.name))
+
     def close(self) -> None:
         pass
 
@@ -185,7 +195,6 @@ class ParquetFile(Sink):
         self.shapes = shapes
         self.native = native
         self.layout = Layout.of(shapes.values())
-        self.schema = parquet_schema(self.layout, self.layout.names)
         begun = journal_in(checkpoint)
         check_existing(path, begun, existing)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -199,16 +208,24 @@ class ParquetFile(Sink):
                 shutil.rmtree(folder, ignore_errors=True)
             if existing is Existing.APPEND and path.exists() and path.stat().st_size:
                 self._keep_earlier()
-        open_journal(
-            checkpoint, path, "native parquet" if native else "parquet"
-        )  # last: what it has begun need not be looked at again
+        # Last: what it has begun need not be looked at again.
+        folders = folder_names(shapes.values(), None)
+        layout = {"columns": self.layout.to_json(), "folders": folders}
+        kept = open_journal(checkpoint, path, "native parquet" if native else "parquet", layout)
+        if kept is not None and kept.continues:
+            self.layout = Layout.from_json(kept.layout["columns"]).gone_on(shapes.values(), widened=True)
+            folders = kept.layout["folders"]
+        self.schema = parquet_schema(self.layout, self.layout.names)
         document = parquet_document(shapes, self.layout)
-        self.parts = Parts(folder, shapes, "parquet", document, continues=True)
+        self.parts = Parts(folder, shapes, "parquet", document, begun=folders, existing=Existing.OVERWRITE)
+        if kept is not None:
+            kept.lay_out({"columns": self.layout.to_json(), "folders": self.parts.names})
 
     def _keep_earlier(self) -> None:
         """Sets the answers aside that are to stand before this run's."""
+        schema = parquet_schema(self.layout, self.layout.names)
         try:
-            same = pq.read_schema(self.path).equals(self.schema)
+            same = pq.read_schema(self.path).equals(schema)
         except pa.ArrowInvalid:
             same = False
         if not same:
@@ -225,20 +242,17 @@ class ParquetFile(Sink):
     def close(self) -> None:
         schema, types = self.schema, None
         unfinished = self.path.with_name(f".{self.path.name}.tmp")
-        parts = [self.earlier] if self.earlier.exists() else []
-        parts += sorted(
-            (part for folder in self.parts.folders.values() for part in folder.glob("part-*")),
-            key=lambda part: (part.name, part.parent.name),
-        )
+        parts = [("", self.earlier)] if self.earlier.exists() else []
+        parts += self.parts.all()
         if self.native:  # the parts are texts: all of them together say which type holds all values
             types = NativeTypes(self.layout.variables)
-            for part in parts:
+            for _, part in parts:
                 types.add(pq.read_table(part))
             schema = types.decide().schema(self.schema)
         with unfinished.open("wb") as file:
             with pq.ParquetWriter(file, schema) as writer:
-                for part in parts:
-                    table = _widened(pq.read_table(part), self.schema)
+                for query, part in parts:
+                    table = _widened(pq.read_table(part), self.schema, {self.layout.query: query})
                     writer.write_table(types.converted(table) if types else table)
             journal.to_disk(file)
         os.replace(unfinished, self.path)
@@ -295,9 +309,11 @@ class NativeParts:
     def begin(self, folders: dict[int, Path]) -> None:
         """Goes on with the types of parts that are there."""
         for number, folder in folders.items():
-            first = next(iter(sorted(folder.glob("part-*.parquet"))), None)
+            schemas = map(pq.read_schema, sorted(folder.glob("part-*.parquet")))
+            columns = set(self.shapes[number].columns)
+            first = next((schema for schema in schemas if columns <= set(schema.names)), None)
             if first is not None:
-                self.types[number] = NativeTypes.of(pq.read_schema(first), self.shapes[number].columns)
+                self.types[number] = NativeTypes.of(first, self.shapes[number].columns)
 
     def __call__(self, number: int, table: pa.Table) -> bytes:
         laid_out = _laid_out(self.shapes[number], table)
@@ -306,12 +322,14 @@ class NativeParts:
         return _as_parquet(self.types[number].converted(laid_out))
 
 
-def _widened(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The table with all columns of the schema; the ones it lacks are null."""
-    nothing = pa.nulls(table.num_rows)
+def _widened(table: pa.Table, schema: pa.Schema, otherwise: Mapping[str | None, str]) -> pa.Table:
+    """The table with all columns of the schema; the ones it lacks are null, or hold what is said."""
+
+    def lacking(field: pa.Field) -> pa.Array:
+        return pa.array([otherwise.get(field.name)] * table.num_rows, field.type)
+
     columns = [
-        table.column(field.name) if field.name in table.column_names else nothing.cast(field.type)
-        for field in schema
+        table.column(field.name) if field.name in table.column_names else lacking(field) for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -320,14 +338,16 @@ def journal_in(checkpoint: Path | None) -> Path | None:
     return checkpoint / JOURNAL if checkpoint is not None else None
 
 
-def open_journal(checkpoint: Path | None, destination: Path, suffix: str) -> Journal | None:
-    """The journal of an output, in the checkpoint; it knows which output it belongs to."""
+def open_journal(
+    checkpoint: Path | None, destination: Path, suffix: str, layout: dict[str, Any] | None = None
+) -> Journal | None:
+    """The journal of an output, in the checkpoint; it knows which output it belongs to, and its layout."""
     if checkpoint is None:
         return None
     if checkpoint.exists() and not checkpoint.is_dir():
         raise InputError(f"the checkpoint {checkpoint} is a file, and must be a directory")
     subject = {"out": str(destination.resolve()), "format": suffix}
-    return Journal(checkpoint / JOURNAL, subject)
+    return Journal(checkpoint / JOURNAL, subject, layout)
 
 
 def open_parts(
@@ -339,10 +359,28 @@ def open_parts(
     existing: Existing = Existing.REFUSE,
 ) -> Parts:
     """A directory of parts, which must be empty unless the checkpoint has begun to fill it."""
-    continues = checkpoint is not None and (checkpoint / JOURNAL).exists()
-    parts = Parts(directory, shapes, suffix, document, continues=continues, existing=existing)
-    open_journal(checkpoint, directory, suffix)
+    begun = journal_in(checkpoint)
+    if begun is not None and begun.exists():
+        kept = open_journal(checkpoint, directory, suffix)
+        parts = Parts(directory, shapes, suffix, document, begun=kept.layout["folders"], existing=existing)
+        kept.lay_out({"folders": parts.names})
+        return parts
+    parts = Parts(directory, shapes, suffix, document, existing=existing)
+    open_journal(checkpoint, directory, suffix, {"folders": parts.names})
     return parts
+
+
+def folder_names(shapes: Collection[Shape], begun: Mapping[str, str] | None) -> dict[str, str]:
+    """The folder of each query in a directory, also of those that were `begun` there and are no more.
+
+    The one query of a run has the directory itself. What was begun stays where it is.
+    """
+    if begun is None and len(shapes) == 1:
+        return {shape.name: "" for shape in shapes}
+    found = dict(begun or {})
+    new = [shape.name for shape in shapes if shape.name not in found]
+    names = distinct([*found.values(), *map(file_name, new)])[len(found) :]
+    return found | dict(zip(new, names, strict=True))
 
 
 def file_name(query: str) -> str:

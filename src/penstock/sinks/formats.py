@@ -22,6 +22,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -58,6 +59,13 @@ class Encoder(ABC):
     def __init__(self, shapes: Mapping[int, Shape]) -> None:
         self.shapes = dict(shapes)
 
+    def laid_out(self) -> dict[str, Any]:
+        """What a document that is begun now is bound to: the columns in its header, say."""
+        return {}
+
+    def go_on(self, laid_out: dict[str, Any]) -> None:  # noqa: B027 — most are bound to nothing
+        """Writes into a document that was begun so, maybe for other queries; refuses what does not fit."""
+
     def header(self) -> bytes:
         return b""
 
@@ -82,6 +90,12 @@ class _Columns(Encoder):
     def __init__(self, shapes: Mapping[int, Shape]) -> None:
         super().__init__(shapes)
         self.layout = Layout.of(shapes.values())
+
+    def laid_out(self) -> dict[str, Any]:
+        return self.layout.to_json()
+
+    def go_on(self, laid_out: dict[str, Any]) -> None:
+        self.layout = Layout.from_json(laid_out).gone_on(self.shapes.values())
 
 
 class Csv(_Columns):
@@ -285,6 +299,12 @@ class TriG(_Elements):
         for shape in shapes.values():
             for prefix, namespace in shape.prefixes:
                 self.prefixes.setdefault(prefix, namespace)
+
+    def laid_out(self) -> dict[str, Any]:
+        return {"prefixes": self.prefixes}
+
+    def go_on(self, laid_out: dict[str, Any]) -> None:
+        self.prefixes = dict(laid_out["prefixes"])
 
     def header(self) -> bytes:
         lines = (f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in self.prefixes.items())

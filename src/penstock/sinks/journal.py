@@ -14,12 +14,14 @@ import os
 import stat
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from penstock.errors import InputError, UsageError
 
 KEPT_BATCHES = 100
 """Spark repeats the last batch only; a few more are kept for restored checkpoints."""
 LONGEST_JOURNAL = 5_000
+_LAYOUT = "layout"
 
 
 class Existing(StrEnum):
@@ -43,11 +45,16 @@ def check_existing(path: Path, journal: Path | None, existing: Existing) -> None
 
 
 class Journal:
-    """Where each batch begins and ends in a file; lines of JSON, the last word counts."""
+    """Where each batch begins and ends in a file; lines of JSON, the last word counts.
 
-    def __init__(self, path: Path, subject: dict[str, str]) -> None:
+    The first line says which output that is, and how it was laid out when it was begun (`layout`):
+    a run that goes on with other queries must write what fits to that.
+    """
+
+    def __init__(self, path: Path, subject: dict[str, str], layout: dict[str, Any] | None = None) -> None:
         self.path = path
         self.subject = subject
+        self.layout = layout or {}
         self.began: dict[int, int] = {}
         self.ended: dict[int, int] = {}
         self.lines = 0
@@ -67,16 +74,25 @@ class Journal:
                 break  # the last line may be torn by a crash; what it said had not begun
         if not records:
             return False
-        if records[0] != self.subject:
-            was = ", ".join(f"{k} {v}" for k, v in records[0].items())
+        begun = dict(records[0])
+        layout = begun.pop(_LAYOUT, {})
+        if begun != self.subject:
+            was = ", ".join(f"{k} {v}" for k, v in begun.items())
             now = ", ".join(f"{k} {v}" for k, v in self.subject.items())
             raise InputError(
                 f"the checkpoint belongs to another output: {was}; this run has {now}",
                 hint="use the same --out and --format, or another --checkpoint directory",
             )
+        self.layout = layout
         for record in records[1:]:
             self._apply(record)
         return True
+
+    def lay_out(self, layout: dict[str, Any]) -> None:
+        """Notes that the output is laid out in another way from now on."""
+        if layout != self.layout:
+            self.layout = layout
+            self._compact()
 
     def _apply(self, record: dict[str, int]) -> None:
         batch = record["batch"]
@@ -94,7 +110,7 @@ class Journal:
         kept = sorted(self.began)[-KEPT_BATCHES:]
         self.began = {batch: self.began[batch] for batch in kept}
         self.ended = {batch: self.ended[batch] for batch in kept if batch in self.ended}
-        records: list[dict] = [self.subject]
+        records: list[dict] = [self.subject | ({_LAYOUT: self.layout} if self.layout else {})]
         for batch in kept:
             records.append({"batch": batch, "begin": self.began[batch]})
             if batch in self.ended:
