@@ -306,15 +306,11 @@ class Tagged(SameIntervals):
 
 @_step
 class Domain(Step):
-    """The distinct bindings of some variables of an outer solution, timeless: what EXISTS substitutes.
-
-    `query` names the query that it is part of. It is not shared with others: it asks for each binding
-    once and for all, and a reader that came later would not know what was asked for before.
-    """
+    """The distinct bindings of some variables of an outer solution, timeless: what EXISTS substitutes."""
 
     input: Step
     vars: Vars
-    query: str = ""
+    query: str  # never shared: a reader that came later would not know what was asked for before
 
     @cached_property
     def certain(self) -> frozenset[str]:
