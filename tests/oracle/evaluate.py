@@ -35,6 +35,7 @@ from penstock.algebra import (
     Group,
     Join,
     Minus,
+    Node,
     OrderBy,
     OuterJoin,
     PathPattern,
@@ -321,7 +322,7 @@ def at_instants(solutions: list[Solution], scope: Scope, *others) -> list[Soluti
 
 
 def _is_node(other) -> bool:
-    return type(other).__module__ == BGP.__module__ and not isinstance(other, Var)
+    return isinstance(other, Node) and not isinstance(other, Var)
 
 
 # --- expressions -------------------------------------------------------------------------

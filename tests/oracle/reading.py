@@ -20,6 +20,7 @@ from penstock.algebra import (
     Describe,
     Exists,
     Graph,
+    Node,
     PathPattern,
     Select,
     Values,
@@ -40,7 +41,7 @@ def _nodes_in(value) -> Iterator:
     if isinstance(value, tuple):
         for member in value:
             yield from _nodes_in(member)
-    elif type(value).__module__ == BGP.__module__ and not isinstance(value, (Var, Dataset)):
+    elif isinstance(value, Node) and not isinstance(value, (Var, Dataset)):
         yield value
 
 

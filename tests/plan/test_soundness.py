@@ -40,7 +40,7 @@ from penstock.plan.analysis.keys import possible_keys
 from penstock.plan.analysis.reads import Templates, can_be_timeless, needs_instants, reads_stream
 from penstock.plan.analysis.rules import programs, timeless_templates, with_rules
 from penstock.plan.analysis.variables import certain, possible
-from penstock.plan.analysis.walk import BINARY, UNARY, children, expressions
+from penstock.plan.analysis.walk import children
 from penstock.plan.catalog import ActiveDataset, Catalog, GraphName, StreamName
 from penstock.terms import XSD, Literal, Term
 from penstock.timeline import format_duration
@@ -115,9 +115,9 @@ def parts(
 
 def rebuilt(pattern: Pattern, change: Callable[[Pattern, int], Pattern]) -> Pattern:
     """The pattern with each child changed; the function gets the child and its place."""
-    if isinstance(pattern, BINARY):
+    if len(children(pattern)) == 2:
         return replace(pattern, left=change(pattern.left, 0), right=change(pattern.right, 1))
-    if isinstance(pattern, UNARY):
+    if len(children(pattern)) == 1:
         return replace(pattern, pattern=change(pattern.pattern, 0))
     return pattern
 
@@ -239,7 +239,7 @@ def has_expressions_that_hide_exists(pattern: Pattern) -> bool:
     return any(
         not isinstance(node, (Filter, Extend))
         and not hasattr(node, "condition")
-        and any(isinstance(part, Exists) for part in expressions(node))
+        and any(isinstance(part, Exists) for part in node.expressions)
         for node in (pattern, *children(pattern))
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.algebra import Exists, Project, Var
 from penstock.plan.analysis.variables import certain, free, of_expression, possible
-from penstock.plan.analysis.walk import expressions, subexpressions
+from penstock.plan.analysis.walk import subexpressions
 from plan.texts import pattern, query
 
 
@@ -59,14 +59,13 @@ def test_grouping_by_a_variable_that_is_never_bound_does_not_bind_it():
 
 
 def test_an_expression_looks_at_its_variables_also_inside_exists():
-    (condition,) = expressions(pattern("?a :p ?b FILTER (?b > ?x || EXISTS { ?a :q ?c })"))
+    (condition,) = pattern("?a :p ?b FILTER (?b > ?x || EXISTS { ?a :q ?c })").expressions
     assert names(of_expression(condition)) == {"a", "b", "c", "x"}
 
 
 def test_a_sub_select_inside_exists_lets_in_only_what_it_projects():
-    (condition,) = expressions(
-        pattern("?a :p ?b FILTER EXISTS { ?a :q ?x FILTER (?b < ?x) { SELECT ?c { ?c :r ?d } } }")
-    )
+    text = "?a :p ?b FILTER EXISTS { ?a :q ?x FILTER (?b < ?x) { SELECT ?c { ?c :r ?d } } }"
+    (condition,) = pattern(text).expressions
     inner = [e.pattern for e in subexpressions(condition) if isinstance(e, Exists)]
     assert names(free(inner[0])) == {"a", "b", "c", "x"}
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from penstock.algebra import nodes as a
+from penstock.algebra.base import UnknownNode
 from penstock.algebra.relations import HULL
 from penstock.terms import XSD, BlankNode, Literal, NamedNode
 
@@ -111,10 +112,10 @@ def _form(node) -> Form:
             return ("path", _form(node.subject), _form(node.path), _form(node.object))
         case a.Join():
             interval = () if node.interval is HULL else (node.interval.value,)
-            return (node.name, *interval, _form(node.left), _form(node.right))
+            return (node.operator, *interval, _form(node.left), _form(node.right))
         case a.OuterJoin():
             condition = () if node.condition is None else (_form(node.condition),)
-            return (node.name, _form(node.left), _form(node.right), *condition)
+            return (node.operator, _form(node.left), _form(node.right), *condition)
         case a.Filter():
             return ("Filter", _form(node.condition), _form(node.pattern))
         case a.Extend():
@@ -145,7 +146,7 @@ def _form(node) -> Form:
         case a.Slice():
             limit = "_" if node.limit is None else str(node.limit)
             return ("Slice", str(node.offset), limit, _form(node.pattern))
-    raise TypeError(f"{node!r} is not a node of the algebra")
+    raise UnknownNode(node, "how it is printed")
 
 
 def _query(query: a.Query) -> Form:

@@ -175,6 +175,11 @@ class Limit:
     def __bool__(self) -> bool:
         return self.after_start is not None or self.after_end is not None
 
+    @property
+    def longest(self) -> int | None:
+        """How long after its start at most, or if that is not known, after its end; None: no limit."""
+        return self.after_end if self.after_start is None else self.after_start
+
 
 @dataclass(frozen=True)
 class Meeting:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from penstock.algebra.base import UnknownNode
 from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermChunk, TermTable
@@ -80,7 +81,7 @@ class Shard:
         self.terms = TermTable(key=key, below=image.terms if image is not None else None)
         surroundings = Surroundings(self.terms, Evaluator(self.terms, now), tuning)
         self.operators = [
-            OPERATORS[type(step)](step, name, surroundings)
+            _operator_of(step)(step, name, surroundings)
             for name, step in zip(names, net.steps, strict=True)
         ]
         self.scans = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
@@ -414,6 +415,12 @@ class Shard:
         used += [frame.ids.reshape(-1) for frames in self._answers.values() for frame in frames]
         self.terms.retain(np.concatenate(used))
         self._kept_terms = self.terms.size
+
+
+def _operator_of(step: Step) -> type[Operator]:
+    if type(step) not in OPERATORS:
+        raise UnknownNode(step, "how it runs")
+    return OPERATORS[type(step)]
 
 
 def _speaks_unasked(step: Step) -> bool:

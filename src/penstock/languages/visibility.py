@@ -27,8 +27,6 @@ def _in_scope(pattern: a.Pattern) -> Iterable[a.Var]:
             return (term for term in (pattern.subject, pattern.object) if isinstance(term, a.Var))
         case a.Minus():
             return in_scope(pattern.left)
-        case a.Filter() | a.OrderBy() | a.Distinct() | a.Reduced() | a.Slice():
-            return in_scope(pattern.pattern)
         case a.Extend():
             return (*in_scope(pattern.pattern), pattern.var)
         case a.Graph():
@@ -38,5 +36,5 @@ def _in_scope(pattern: a.Pattern) -> Iterable[a.Var]:
             return pattern.vars
         case a.Group():
             return (var for var, _ in (*pattern.keys, *pattern.aggregates))
-        case _:  # the binary operators
-            return (*in_scope(pattern.left), *in_scope(pattern.right))
+        case _:
+            return (var for part in pattern.parts for var in in_scope(part))

@@ -27,17 +27,10 @@ from penstock.algebra.nodes import (
     Describe,
     Exists,
     Expression,
-    Filter,
-    Graph,
-    Join,
-    Minus,
-    OuterJoin,
     ParsedQuery,
     Pattern,
-    Project,
     Var,
 )
-from penstock.algebra.relations import ANY
 from penstock.errors import Finding, Span
 from penstock.functions.builtins import FUNCTIONS, PREDICATES
 from penstock.functions.evaluate import known_function
@@ -50,9 +43,7 @@ from penstock.plan.analysis.variables import Vars, of_expression, of_template, o
 from penstock.plan.analysis.walk import (
     children,
     exists_patterns,
-    expressions,
     nodes,
-    operator_name,
     subexpressions,
 )
 from penstock.plan.catalog import ActiveDataset, Catalog, unknown_source_hint
@@ -60,7 +51,6 @@ from penstock.plan.sources import Source, Static, Stream, timed
 from penstock.plan.wording import in_words, leaf_text
 from penstock.terms import NamedNode
 
-_MEETING = (Join, OuterJoin)
 _BOUND_IT = 'FILTER (getDURATION() < "PT1H"^^xsd:dayTimeDuration)'
 
 
@@ -146,7 +136,7 @@ def _unknown_sources(parsed: ParsedQuery, catalog: Catalog) -> Iterator[Finding]
         yield Finding("unknown-source", message, hint, parsed.query.dataset.facts.get(name))
     named = _known_part(catalog, parsed)
     for node in nodes(parsed.query.pattern):
-        if not isinstance(node, Graph) or not isinstance(node.name, NamedNode):
+        if not isinstance(node.graph, NamedNode):
             continue
         if not named.graph(node.name):
             iri = node.name.value
@@ -161,7 +151,7 @@ def _unknown_sources(parsed: ParsedQuery, catalog: Catalog) -> Iterator[Finding]
 
 def _unknown_functions(pattern: Pattern) -> Iterator[Finding]:
     for node in nodes(pattern):
-        for expression in expressions(node):
+        for expression in node.expressions:
             for part in subexpressions(expression):
                 if isinstance(part, Call) and not known_function(part.name):
                     close = difflib.get_close_matches(part.name, [*FUNCTIONS, *PREDICATES], n=1)
@@ -213,21 +203,18 @@ def _uses(pattern: Pattern, outer: Vars) -> Iterator[tuple[str, Vars, Vars]]:
     `outer` are the variables that an EXISTS around it substitutes.
     """
     bound = frozenset().union(outer, *(possible(child) for child in children(pattern)))
-    where = _KEYWORDS.get(type(pattern).__name__, "FILTER")
-    for expression in expressions(pattern):
+    for expression in pattern.expressions:
         parts = list(subexpressions(expression))
-        yield where, of_terms(parts), bound
+        yield pattern.uses_in, of_terms(parts), bound
         for part in parts:
             if isinstance(part, Exists):
                 yield from _uses(part.pattern, bound)
-    if isinstance(pattern, Project):
-        yield "SELECT", frozenset(pattern.vars), bound
-    inside = outer & frozenset(pattern.vars) if isinstance(pattern, Project) else outer
+    inside = outer
+    if pattern.shows is not None:
+        yield pattern.word, frozenset(pattern.shows), bound
+        inside = outer & frozenset(pattern.shows)
     for child in children(pattern):
         yield from _uses(child, inside)
-
-
-_KEYWORDS = {"Extend": "BIND or SELECT", "Group": "GROUP BY or an aggregate", "OrderBy": "ORDER BY"}
 
 
 # --- sides that meet without a shared variable -----------------------------------------------
@@ -237,33 +224,31 @@ def _cartesian(
     pattern: Pattern, dataset: ActiveDataset, place: _Places, conditions: tuple[Expression, ...]
 ) -> Iterator[Finding]:
     """Sides that share no variable; `conditions` of filters above may relate them after all."""
-    if isinstance(pattern, Filter):
-        conditions = (*conditions, pattern.condition)
-    elif isinstance(pattern, Project):
+    if pattern.shows is not None:
         conditions = ()
-    if isinstance(pattern, _MEETING):
-        own = (*conditions, *expressions(pattern))
-        left, right = possible(pattern.left), possible(pattern.right)
+    parts = children(pattern)
+    if len(parts) == 2 and pattern.meets:
+        left, right = map(possible, parts)
         if (
-            reads_stream(pattern.left, dataset)
-            and reads_stream(pattern.right, dataset)
-            and not _related(left, right, own)
-            and not _constants(pattern.left) & _constants(pattern.right)
+            all(reads_stream(part, dataset) for part in parts)
+            and not _related(left, right, (*conditions, *pattern.expressions))
+            and not _constants(parts[0]) & _constants(parts[1])
         ):
-            plain = isinstance(pattern, Join) and pattern.relation == ANY
-            what = "two groups" if plain else f"the sides of {operator_name(pattern)}"
+            what = "two groups" if pattern.word == "Join" else f"the sides of {pattern.word}"
             yield _cartesian_finding(what, left, right, place_of(pattern) or place.first(right))
-    elif isinstance(pattern, Minus) and not possible(pattern.left) & possible(pattern.right):
+    elif len(parts) == 2 and pattern.absent is not None and not possible(parts[0]) & possible(parts[1]):
         yield Finding(
             "no-effect",
-            "MINUS removes nothing, because its sides share no variable",
+            f"{pattern.word} removes nothing, because its sides share no variable",
             "FILTER NOT EXISTS { … } removes also then",
-            place_of(pattern) or place.first(possible(pattern.right)),
+            place_of(pattern) or place.first(possible(parts[1])),
         )
-    elif isinstance(pattern, BGP) and timed(dataset.default):
+    elif len(pattern.leaves) > 1 and timed(dataset.default):
         yield from _unconnected(pattern, place, conditions)
-    inside = dataset.within(pattern.name) if isinstance(pattern, Graph) else dataset
-    for child in children(pattern):
+    elif len(parts) == 1 and pattern.restriction is not None:
+        conditions = (*conditions, pattern.restriction)
+    inside = dataset if pattern.graph is None else dataset.within(pattern.graph)
+    for child in parts:
         yield from _cartesian(child, inside, place, conditions)
     for inner in exists_patterns(pattern):
         yield from _cartesian(inner, inside, place, ())
@@ -295,8 +280,7 @@ def _constants(pattern: Pattern) -> frozenset[NamedNode]:
     return frozenset(
         term
         for node in nodes(pattern)
-        for leaf in (node.triples if isinstance(node, BGP) else (node,))
-        if hasattr(leaf, "subject")
+        for leaf in node.leaves
         for term in (leaf.subject, leaf.object)
         if isinstance(term, NamedNode)
     )
@@ -362,10 +346,10 @@ def _unbounded(pattern: Pattern, dataset: ActiveDataset, place: _Places) -> Iter
 def _bounding_hint(pattern: Pattern) -> str:
     """How to bound; with a word on filters that try to and do not succeed."""
     for node in nodes(pattern):
-        for expression in expressions(node):
+        for expression in node.expressions:
             parts = subexpressions(expression)
             measured = any(isinstance(p, Call) and p.name == "GETDURATION" for p in parts)
-            if isinstance(node, Filter) and measured and duration_bound(expression) is None:
+            if node.restriction is expression and measured and duration_bound(expression) is None:
                 return (
                     "a filter on getDURATION() bounds if it demands < or <= and a constant length "
                     "in days, hours, minutes and seconds"
@@ -375,7 +359,7 @@ def _bounding_hint(pattern: Pattern) -> str:
 
 def _unbounded_absence(memory: Memory, place: _Places) -> Finding:
     name = author_name(memory)
-    if name == "EXISTS" or isinstance(memory.node, Minus):
+    if name == "EXISTS" or not memory.node.meets:
         hint = (
             f"{name} looks at the whole past; OPTIONAL {{ … {_BOUND_IT} }} with FILTER(!BOUND(…)) "
             "looks back only so far"
@@ -392,9 +376,7 @@ def _unbounded_absence(memory: Memory, place: _Places) -> Finding:
 
 def _place_of_memory(memory: Memory) -> Span | None:
     """The operator that remembers; of a group of triples the first one, of EXISTS the expression."""
-    if isinstance(memory.node, BGP):
-        return place_of(memory.node.triples[0])
     if memory.operator == "EXISTS":
-        found = (part for each in expressions(memory.node) for part in subexpressions(each))
+        found = (part for each in memory.node.expressions for part in subexpressions(each))
         return next((place_of(p) for p in found if isinstance(p, Exists) and p.pattern is memory.kept), None)
-    return place_of(memory.node)
+    return next((place_of(leaf) for leaf in memory.node.leaves), place_of(memory.node))

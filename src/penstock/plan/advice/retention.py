@@ -10,20 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.algebra.nodes import (
-    BGP,
-    Graph,
-    Join,
-    Minus,
-    OuterJoin,
-    PathPattern,
-    Pattern,
-)
-from penstock.algebra.relations import ANY, HULL, Meeting, Side
-from penstock.plan.analysis.bounds import Bound, inherit, own_bound
-from penstock.plan.analysis.matching import look_ups
+from penstock.algebra.base import Kept
+from penstock.algebra.nodes import Pattern
+from penstock.plan.analysis.bounds import Bound, inherit, longest, own_bound
+from penstock.plan.analysis.matching import LeafPattern, look_ups
 from penstock.plan.analysis.reads import reads_stream
-from penstock.plan.analysis.walk import children, exists_patterns, operator_name, required_and_other
+from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Stream, timed
 from penstock.plan.wording import leaf_text
@@ -51,48 +43,32 @@ class Memory:
 
 def memories(pattern: Pattern, bound: Bound = None, dataset: ActiveDataset = ONE_STREAM) -> Iterator[Memory]:
     """What the operators of a pattern keep beyond the watermark, top down."""
-    own = own_bound(pattern)
-    if isinstance(pattern, Join):
-        yield from _of_join(pattern, bound, dataset)
-    elif isinstance(pattern, OuterJoin):
-        side = pattern.optional
-        optional = required_and_other(pattern)[1]
-        if not Meeting(pattern.relation).latest_end(side) and reads_stream(optional, dataset):
-            keeps = f"its optional {side.value} side"
-            yield Memory(pattern, pattern.name, keeps, own, optional, absence=True)
-    elif isinstance(pattern, Minus):
-        if reads_stream(pattern.right, dataset):
-            yield Memory(pattern, "Minus", "its right side", None, pattern.right, absence=True)
-    elif isinstance(pattern, BGP) and len(pattern.triples) > 1 and timed(dataset.default):
-        yield Memory(pattern, "BGP", f"matches of its {len(pattern.triples)} triples", bound, pattern)
-    elif isinstance(pattern, PathPattern) and timed(dataset.default):
-        if _is_long(pattern):
-            yield Memory(pattern, "Path", f"the steps of `{leaf_text(pattern)}`", bound, pattern)
+    parts = children(pattern)
+    kept = pattern.remembers(bound, own_bound(pattern), tuple(map(longest, parts)))
+    for each in kept:
+        if _depends_on_stream(pattern, each, dataset):
+            of = pattern if each.part is None else parts[each.part]
+            yield Memory(pattern, pattern.operator, each.words, each.bound, of, each.absence)
+    if any(map(_is_long, pattern.leaves)) and timed(dataset.default):
+        yield Memory(pattern, "Path", f"the steps of `{leaf_text(pattern)}`", bound, pattern)
     for inner in exists_patterns(pattern):
         if reads_stream(inner, dataset):
             yield Memory(pattern, "EXISTS", "the solutions of its pattern", None, inner, absence=True)
-    inside = dataset.within(pattern.name) if isinstance(pattern, Graph) else dataset
-    for child, below in zip(children(pattern), inherit(pattern, bound), strict=True):
+    inside = dataset if pattern.graph is None else dataset.within(pattern.graph)
+    for child, below in zip(parts, inherit(pattern, bound), strict=True):
         yield from memories(child, below, inside)
     for inner in exists_patterns(pattern):
         yield from memories(inner, None, inside)
 
 
-def _of_join(pattern: Join, bound: Bound, dataset: ActiveDataset) -> Iterator[Memory]:
-    """The sides whose partners may end as late as they like, if nothing bounds the combination."""
-    if not all(reads_stream(side, dataset) for side in children(pattern)):
-        return
-    meeting = Meeting(pattern.relation, pattern.interval)
-    within = bound if pattern.interval is HULL else None
-    match [side for side in Side if not meeting.latest_end(side)]:
-        case [Side.LEFT, Side.RIGHT]:
-            yield Memory(pattern, pattern.name, "both sides", within, pattern)
-        case [side]:
-            kept = pattern.left if side is Side.LEFT else pattern.right
-            yield Memory(pattern, pattern.name, f"its {side.value} side", within, kept)
+def _depends_on_stream(pattern: Pattern, kept: Kept, dataset: ActiveDataset) -> bool:
+    """Whether what is kept grows with a stream, and is kept for something that a stream may still give."""
+    if kept.absence:
+        return reads_stream(children(pattern)[kept.part], dataset)
+    return reads_stream(pattern, dataset) and all(reads_stream(part, dataset) for part in children(pattern))
 
 
-def _is_long(pattern: PathPattern) -> bool:
+def _is_long(pattern: LeafPattern) -> bool:
     """Whether a path composes several triples, and so waits for some of them."""
     ends = (pattern.subject, pattern.object)
     return any(look_up.subject not in ends or look_up.object not in ends for look_up in look_ups(pattern))
@@ -107,12 +83,4 @@ def describe_memory(
 
 def author_name(memory: Memory) -> str:
     """The operator as the author of the query wrote it."""
-    if memory.operator == "EXISTS":
-        return "EXISTS"
-    if isinstance(memory.node, BGP):
-        return "the group of triples"
-    if isinstance(memory.node, PathPattern):
-        return "the path"
-    if isinstance(memory.node, Join) and memory.node.relation == ANY:
-        return "the join of two groups"
-    return operator_name(memory.node)
+    return "EXISTS" if memory.operator == "EXISTS" else memory.node.title

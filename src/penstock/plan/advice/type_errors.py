@@ -18,7 +18,7 @@ from penstock.functions.numeric import Number
 from penstock.functions.regex import compiled
 from penstock.functions.temporal import Duration, Moment
 from penstock.functions.values import value_of
-from penstock.plan.analysis.walk import expressions, nodes, subexpressions
+from penstock.plan.analysis.walk import nodes, subexpressions
 from penstock.terms import XSD, Literal, Term
 from penstock.timeline import HOUR, SECOND, format_duration
 
@@ -33,7 +33,7 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)?", re.ASCII)
 def type_errors(pattern: Pattern) -> Iterator[Finding]:
     """A finding for each smallest part of an expression that is always an error."""
     for node in nodes(pattern):
-        for expression in expressions(node):
+        for expression in node.expressions:
             for part in subexpressions(expression):
                 if not isinstance(part, Call):
                     continue

@@ -18,35 +18,17 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from penstock.algebra.nodes import (
-    Call,
-    Expression,
-    Extend,
-    Filter,
-    Join,
-    Minus,
-    OuterJoin,
-    Pattern,
-    Var,
-)
-from penstock.algebra.relations import HULL, IntervalRule, Side
+from penstock.algebra.base import Bound, tighter
+from penstock.algebra.facts import once
+from penstock.algebra.nodes import Call, Expression, Extend, Filter, Pattern, Var
 from penstock.functions.temporal import Duration
 from penstock.functions.values import value_of
-from penstock.plan.analysis.walk import PER_INSTANT, children
+from penstock.plan.analysis.walk import children
 from penstock.terms import Literal
 from penstock.timeline import LONGEST, SECOND
 
-Bound = int | None
-
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
-
-
-def tighter(one: Bound, other: Bound) -> Bound:
-    """The smaller of two bounds that both hold."""
-    if one is None or other is None:
-        return other if one is None else one
-    return min(one, other)
 
 
 # --- what a condition allows ---------------------------------------------------------------
@@ -142,11 +124,10 @@ def _constant(literal: Literal) -> Fraction | None:
 
 def own_bound(node: Pattern) -> Bound:
     """The bound that the node's own condition puts on its solutions, or its combinations."""
-    if isinstance(node, Filter):
-        return duration_bound(_inlined(node.condition, node.pattern))
-    if isinstance(node, OuterJoin):
-        return duration_bound(node.condition)
-    return None
+    if node.restriction is None:
+        return None
+    parts = children(node)
+    return duration_bound(_inlined(node.restriction, *parts) if len(parts) == 1 else node.restriction)
 
 
 def inherit(node: Pattern, bound: Bound) -> tuple[Bound, ...]:
@@ -154,29 +135,13 @@ def inherit(node: Pattern, bound: Bound) -> tuple[Bound, ...]:
 
     Patterns in EXISTS inherit nothing.
     """
-    own = own_bound(node)
-    if isinstance(node, Filter):
-        return (tighter(bound, own),)
-    if isinstance(node, Join):
-        return _of_sides(node, bound)
-    if isinstance(node, OuterJoin):
-        # Inside a required solution that is short enough there is none that is too long.
-        optional = tighter(own, bound if node.relation.inside(node.optional) else None)
-        return (optional, bound) if node.optional is Side.LEFT else (bound, optional)
-    if isinstance(node, Minus):
-        return (bound, None)
-    if isinstance(node, PER_INSTANT):
-        return (None,)
-    return (bound,) * len(children(node))
+    return node.part_bounds(bound, own_bound(node))
 
 
-def _of_sides(node: Join, bound: Bound) -> tuple[Bound, Bound]:
-    """The bounds of the two sides of a join whose combinations are no longer than `bound`."""
-    if node.interval is IntervalRule.LEFT:
-        return bound, bound if node.relation.inside(Side.RIGHT) else None
-    if node.interval is IntervalRule.RIGHT:
-        return bound if node.relation.inside(Side.LEFT) else None, bound
-    return (bound, bound) if node.interval is HULL else (None, None)
+@once
+def longest(node: Pattern) -> Bound:
+    """How long the solutions of a pattern can be, as far as conditions in it say so."""
+    return node.longest(tuple(map(longest, children(node))), own_bound(node))
 
 
 def push_bounds(pattern: Pattern, bound: Bound = None) -> Mapping[tuple[int, ...], Bound]:

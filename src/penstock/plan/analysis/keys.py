@@ -20,30 +20,22 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from penstock.algebra.nodes import (
-    BGP,
     Ask,
     Construct,
     Describe,
-    Extend,
-    Group,
-    Join,
-    OrderBy,
-    PathPattern,
     Pattern,
     Project,
     Query,
     Select,
-    Slice,
     TriplePattern,
     Var,
 )
-from penstock.algebra.relations import HULL
 from penstock.plan.analysis.leaves import query_leaves
 from penstock.plan.analysis.matching import LeafPattern, LookUp, has_closure, look_ups
 from penstock.plan.analysis.reads import Templates, can_be_timeless, expands_timeless, inside, reads_stream
 from penstock.plan.analysis.rules import Connection
 from penstock.plan.analysis.variables import certain
-from penstock.plan.analysis.walk import ABSENCE, children, exists_patterns, required_and_other
+from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import timed
 from penstock.plan.wording import leaf_text
@@ -141,17 +133,11 @@ def _obstacle(
     """Why solutions of a pattern with different values of the variable meet; None if never."""
     if not reads_stream(pattern, dataset):
         return None
-    if isinstance(pattern, BGP):
-        for triple in pattern.triples:
-            if leaf_key_position(triple, key) is None:
-                return _misses(triple, key)
-        return None
-    if isinstance(pattern, PathPattern):
-        if has_closure(pattern.path):
-            return f"the path `{leaf_text(pattern)}` goes from node to node without a fixed length"
-        if any(leaf_key_position(look_up, key) is None for look_up in look_ups(pattern)):
-            return _misses(pattern, key)
-        return None
+    for leaf in pattern.leaves:
+        if has_closure(leaf):
+            return f"the path `{leaf_text(leaf)}` goes from node to node without a fixed length"
+        if any(leaf_key_position(look_up, key) is None for look_up in look_ups(leaf)):
+            return _misses(leaf, key)
     obstacle = _own_obstacle(pattern, key, dataset, derived, in_exists)
     if obstacle is not None:
         return obstacle
@@ -168,25 +154,13 @@ def _own_obstacle(
     pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templates, in_exists: bool
 ) -> str | None:
     """Why the operator itself lets solutions with different values of the variable meet."""
-    if isinstance(pattern, Slice):
-        return "LIMIT and OFFSET look at all solutions of an instant"
-    if isinstance(pattern, OrderBy):
-        return "ORDER BY looks at all solutions of an instant"
-    if isinstance(pattern, Group):
-        if not pattern.keys:
-            return "an aggregate without GROUP BY looks at all solutions of an instant"
-        if (key, key) not in pattern.keys:
-            return f"GROUP BY does not group by {key}"
-    if isinstance(pattern, Project) and key not in pattern.vars:
-        return f"a SELECT inside the query, or one with DISTINCT, does not keep {key}"
-    if isinstance(pattern, Extend) and pattern.var == key:
-        return f"{key} gets its value from an expression, not from the stream"
-    if isinstance(pattern, Join) and pattern.interval is not HULL:
-        if can_be_timeless(pattern, dataset, derived, in_exists=in_exists):
-            return "solutions of the stream that have no interval are answered by the first partition"
+    mixed = pattern.mixes(key)
+    if mixed is not None:
+        return mixed
+    if pattern.drops_intervals and can_be_timeless(pattern, dataset, derived, in_exists=in_exists):
+        return "solutions of the stream that have no interval are answered by the first partition"
     if expands_timeless(pattern, dataset, derived, in_exists=in_exists):
-        below = required_and_other(pattern)[0] if isinstance(pattern, ABSENCE) else pattern.pattern
-        if key not in certain(below):
+        if key not in certain(pattern.required):
             return f"static solutions without {key} are compared with those of every {key}"
     return None
 

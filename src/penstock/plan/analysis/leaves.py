@@ -14,27 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.algebra.nodes import (
-    BGP,
-    Ask,
-    Graph,
-    Join,
-    OuterJoin,
-    PathPattern,
-    Pattern,
-    Query,
-)
-from penstock.algebra.relations import HULL, Side
+from penstock.algebra.nodes import Ask, Pattern, Query
 from penstock.plan.analysis.matching import LeafPattern
 from penstock.plan.analysis.reads import Templates, can_be_timeless, reads_stream
-from penstock.plan.analysis.walk import (
-    ABSENCE,
-    PER_INSTANT,
-    children,
-    described,
-    exists_patterns,
-    required_and_other,
-)
+from penstock.plan.analysis.walk import children, described, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Sources
 
@@ -62,25 +45,16 @@ def leaves(
 
     `derived` are the template triples that rules can make without an interval.
     """
-    if isinstance(pattern, BGP):
-        for triple in pattern.triples:
-            yield Leaf(triple, dataset.default, absent, later)
-        return
-    if isinstance(pattern, PathPattern):
-        yield Leaf(pattern, dataset.default, absent, later)
-        return
-    inside = dataset.within(pattern.name) if isinstance(pattern, Graph) else dataset
-    optional = None
-    if isinstance(pattern, ABSENCE):
-        optional = 0 if required_and_other(pattern)[0] is not pattern.left else 1
-    for place, child in enumerate(children(pattern)):
-        moves_on = later or _moves_on(pattern, place, dataset, derived, in_exists)
+    for leaf in pattern.leaves:
+        yield Leaf(leaf, dataset.default, absent, later)
+    inside = dataset if pattern.graph is None else dataset.within(pattern.graph)
+    for place, part in enumerate(children(pattern)):
         yield from leaves(
-            child,
+            part,
             inside,
             derived,
-            absent=absent or place == optional or isinstance(pattern, PER_INSTANT),
-            later=moves_on,
+            absent=absent or place == pattern.absent or pattern.per_instant,
+            later=later or _moves_on(pattern, place, dataset, derived, in_exists),
             in_exists=in_exists,
         )
     for inner in exists_patterns(pattern):
@@ -90,17 +64,15 @@ def leaves(
 def _moves_on(
     pattern: Pattern, place: int, dataset: ActiveDataset, derived: Templates, in_exists: bool
 ) -> bool:
-    """Whether a side of an operator always ends before the operator's solution does."""
-    if not isinstance(pattern, (Join, OuterJoin)):
+    """Whether a part of an operator always ends before the operator's solution does."""
+    if not pattern.time_moves_on(place):
         return False
-    side = (Side.LEFT, Side.RIGHT)[place]
-    if not pattern.relation.ends_first(side):
-        return False
-    if isinstance(pattern, Join):
-        other = children(pattern)[1 - place]
-        return pattern.interval is HULL and not can_be_timeless(other, dataset, derived, in_exists=in_exists)
-    # A timeless required side stands for an interval at each instant if the optional one is timed.
-    return side is pattern.optional and reads_stream(children(pattern)[place], dataset)
+    parts = children(pattern)
+    if place == pattern.absent:
+        # A timeless required side stands for an interval at each instant if the optional one is timed.
+        return reads_stream(parts[place], dataset)
+    others = parts[:place] + parts[place + 1 :]
+    return not any(can_be_timeless(part, dataset, derived, in_exists=in_exists) for part in others)
 
 
 def query_leaves(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> Iterator[Leaf]:

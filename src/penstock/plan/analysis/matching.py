@@ -88,12 +88,12 @@ def _take_apart(path: Path, start: TermOrVar, end: TermOrVar, numbers: Iterator[
             raise TypeError(f"{type(path).__name__} is not a property path")
 
 
-def has_closure(path: Path) -> bool:
-    """Whether a path holds `+`, `*` or `?` anywhere."""
+def has_closure(path: Path | LeafPattern) -> bool:
+    """Whether a path, or that of a leaf, holds `+`, `*` or `?` anywhere."""
     match path:
         case OneOrMore() | ZeroOrMore() | ZeroOrOne():
             return True
-        case Inverse():
+        case Inverse() | PathPattern():
             return has_closure(path.path)
         case Sequence() | Alternative():
             return has_closure(path.left) or has_closure(path.right)

@@ -12,30 +12,9 @@ make timelessly, each with the graph that it is written into.
 from __future__ import annotations
 
 from penstock.algebra.facts import once
-from penstock.algebra.nodes import (
-    BGP,
-    Ask,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    PathPattern,
-    Pattern,
-    Query,
-    TriplePattern,
-    Values,
-    Var,
-)
-from penstock.algebra.relations import IntervalRule
+from penstock.algebra.nodes import Ask, PathPattern, Pattern, Query, TriplePattern
 from penstock.plan.analysis.matching import LeafPattern, can_match, look_ups, may_have_no_length
-from penstock.plan.analysis.walk import (
-    ABSENCE,
-    PER_INSTANT,
-    children,
-    exists_patterns,
-    required_and_other,
-)
+from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Sources, rule_graphs, timed
 from penstock.terms import NamedNode
@@ -45,16 +24,14 @@ Templates = tuple[tuple[str | None, TriplePattern], ...]
 
 def inside(pattern: Pattern, dataset: ActiveDataset) -> tuple[ActiveDataset, ...]:
     """The dataset that the patterns below a node look at; under `GRAPH ?g` one after the other."""
-    return dataset.each_within(pattern.name) if isinstance(pattern, Graph) else (dataset,)
+    return (dataset,) if pattern.graph is None else dataset.each_within(pattern.graph)
 
 
 @once
 def reads_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
     """Whether a triple pattern or path in it, also inside EXISTS, may match a stream."""
-    if isinstance(pattern, BGP):
-        return bool(pattern.triples) and timed(dataset.default)
-    if isinstance(pattern, PathPattern):
-        return timed(dataset.default)
+    if pattern.leaves and timed(dataset.default):
+        return True
     parts = children(pattern) + exists_patterns(pattern)
     return any(reads_stream(part, seen) for seen in inside(pattern, dataset) for part in parts)
 
@@ -62,20 +39,15 @@ def reads_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
 @once
 def sources_read(pattern: Pattern, dataset: ActiveDataset) -> Sources:
     """The sources that triple patterns and paths of it read."""
-    if isinstance(pattern, BGP):
-        return dataset.default if pattern.triples else frozenset()
-    if isinstance(pattern, PathPattern):
-        return dataset.default
+    own = dataset.default if pattern.leaves else frozenset()
     parts = children(pattern) + exists_patterns(pattern)
-    return frozenset().union(
-        *(sources_read(part, seen) for seen in inside(pattern, dataset) for part in parts)
-    )
+    return own.union(*(sources_read(part, seen) for seen in inside(pattern, dataset) for part in parts))
 
 
 def absence_depends_on(pattern: Pattern) -> tuple[Pattern, ...]:
     """The patterns whose solutions a node needs to know absent: its other side, its EXISTS."""
     inner = exists_patterns(pattern)
-    return (required_and_other(pattern)[1], *inner) if isinstance(pattern, ABSENCE) else inner
+    return inner if pattern.absent is None else (children(pattern)[pattern.absent], *inner)
 
 
 @once
@@ -101,43 +73,23 @@ def can_be_timeless(
 
     `in_exists`: terms may be substituted for its variables, also for the ends of a path.
     """
-    if isinstance(pattern, BGP):
-        return all(_matches_timeless(triple, dataset, derived) for triple in pattern.triples)
-    if isinstance(pattern, PathPattern):
-        fixed_end = not (isinstance(pattern.subject, Var) and isinstance(pattern.object, Var))
-        if (fixed_end or in_exists) and may_have_no_length(pattern.path):
-            return True
-        return _matches_timeless(pattern, dataset, derived)
-    if isinstance(pattern, Values):
-        return bool(pattern.rows)
-    if isinstance(pattern, Join):
-        if pattern.interval is IntervalRule.INSTANT:
-            return True
-        sides = {IntervalRule.LEFT: (pattern.left,), IntervalRule.RIGHT: (pattern.right,)}
-        return all(
-            can_be_timeless(side, dataset, derived, in_exists=in_exists)
-            for side in sides.get(pattern.interval, children(pattern))
-        )
-    if isinstance(pattern, ABSENCE):
-        required, _ = required_and_other(pattern)
-        return not _absence_in_stream(pattern, dataset) and can_be_timeless(
-            required, dataset, derived, in_exists=in_exists
-        )
-    if isinstance(pattern, (Filter, Extend)) and _absence_in_stream(pattern, dataset):
+    if pattern.leaves:
+        return all(_matches_timeless(leaf, dataset, derived, in_exists) for leaf in pattern.leaves)
+    if _absence_in_stream(pattern, dataset) or (pattern.per_instant and reads_stream(pattern, dataset)):
         return False
-    if isinstance(pattern, PER_INSTANT) and reads_stream(pattern, dataset):
-        return False
-    if isinstance(pattern, Group):
-        return True
     return any(
-        can_be_timeless(child, seen, derived, in_exists=in_exists)
+        pattern.can_be_timeless(
+            tuple(can_be_timeless(part, seen, derived, in_exists=in_exists) for part in children(pattern))
+        )
         for seen in inside(pattern, dataset)
-        for child in children(pattern)
     )
 
 
-def _matches_timeless(leaf: LeafPattern, dataset: ActiveDataset, derived: Templates) -> bool:
-    """Whether a leaf may match a static triple, or one that a rule derives from static ones."""
+def _matches_timeless(leaf: LeafPattern, dataset: ActiveDataset, derived: Templates, in_exists: bool) -> bool:
+    """Whether a leaf may match a static triple, or one that a rule derives from static ones, or none."""
+    if isinstance(leaf, PathPattern) and may_have_no_length(leaf.path):
+        if in_exists or len(leaf.names) < len({leaf.subject, leaf.object}):  # an end is a term
+            return True
     for look_up in look_ups(leaf):
         if dataset.static_may_have(look_up.predicate if isinstance(look_up.predicate, NamedNode) else None):
             return True
@@ -154,14 +106,10 @@ def expands_timeless(
     pattern: Pattern, dataset: ActiveDataset, derived: Templates = (), *, in_exists: bool = False
 ) -> bool:
     """Whether timeless solutions below this very node stand for one at each instant."""
-    if isinstance(pattern, PER_INSTANT):
-        return reads_stream(pattern, dataset) and can_be_timeless(
-            pattern.pattern, dataset, derived, in_exists=in_exists
-        )
-    if not _absence_in_stream(pattern, dataset):
+    by_instants = pattern.per_instant and reads_stream(pattern, dataset)
+    if not by_instants and (pattern.per_instant or not _absence_in_stream(pattern, dataset)):
         return False
-    below = required_and_other(pattern)[0] if isinstance(pattern, ABSENCE) else pattern.pattern
-    return can_be_timeless(below, dataset, derived, in_exists=in_exists)
+    return can_be_timeless(pattern.required, dataset, derived, in_exists=in_exists)
 
 
 @once
@@ -174,7 +122,7 @@ def needs_instants(
     and every operator that spreads timeless solutions over the instants. A GROUP BY, ORDER BY
     or LIMIT over timed solutions alone has nothing to say at other instants.
     """
-    if isinstance(pattern, Group) and not pattern.keys and reads_stream(pattern, dataset):
+    if pattern.always_answers and reads_stream(pattern, dataset):
         return True
     if expands_timeless(pattern, dataset, derived, in_exists=in_exists):
         return True

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from penstock.algebra import balance
 from penstock.algebra import nodes as a
+from penstock.algebra.base import UnknownNode
 from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Side
 from penstock.errors import QueryError
 from penstock.functions import chance
@@ -76,7 +77,10 @@ class Compiler(PathCompiler):
             return context.outer.matching(self.pattern(node, replace(context, outer=None)))
         if isinstance(node, a.BGP):
             return self.bgp(node, context)
-        return getattr(self, "_" + type(node).__name__.rstrip("_").lower())(node, context)
+        compiled = getattr(self, "_" + type(node).__name__.rstrip("_").lower(), None)
+        if compiled is None:
+            raise UnknownNode(node, "how it is compiled")
+        return compiled(node, context)
 
     def _children(self, node: a.Pattern, context: Context) -> list[tuple[a.Pattern, Context]]:
         """The node's patterns, each with the bound that it inherits."""
@@ -258,7 +262,7 @@ class Compiler(PathCompiler):
         if outer is None:
             step = self.pattern(pattern, below)
             return step, step.vars
-        expressions = walk.expressions(node)
+        expressions = node.expressions
         looked_at = frozenset().union(*map(variables.of_expression, expressions))
         seeded = any(map(_depends_on_row, expressions))
         if is_independent(pattern, outer.vars):

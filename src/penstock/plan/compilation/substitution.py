@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from penstock.algebra import nodes as a
 from penstock.algebra.facts import once
 from penstock.plan import steps
-from penstock.plan.analysis import walk
 from penstock.plan.analysis.matching import has_part_without_length
 from penstock.plan.analysis.variables import Vars, certain, free, of_expression
+from penstock.plan.analysis.walk import children
 from penstock.plan.steps import Step, columns_of
 
 
@@ -31,22 +31,20 @@ def is_independent(pattern: a.Pattern, outer: Vars) -> bool:
         return True
     if isinstance(pattern, a.PathPattern):
         return not has_part_without_length(pattern.path)  # which needs no triple at a term
-    if isinstance(pattern, walk.LEAVES):
+    parts = children(pattern)
+    if not parts:
         return True
-    if isinstance(pattern, a.Project):
-        return is_independent(pattern.pattern, outer & frozenset(pattern.vars))
-    if isinstance(pattern, (a.Slice, a.OrderBy)) or not all(
-        is_independent(child, outer) for child in walk.children(pattern)
-    ):
+    if pattern.shows is not None:
+        return all(is_independent(part, outer & frozenset(pattern.shows)) for part in parts)
+    if isinstance(pattern, (a.Slice, a.OrderBy)) or not all(is_independent(part, outer) for part in parts):
         return False
-    looked_at = frozenset().union(*map(of_expression, walk.expressions(pattern))) & outer
+    looked_at = frozenset().union(*map(of_expression, pattern.expressions)) & outer
     if isinstance(pattern, a.Filter):
         return looked_at <= certain(pattern.pattern)
     if isinstance(pattern, a.Extend):
         return looked_at <= certain(pattern.pattern) and not ({pattern.var} & outer) - certain(pattern)
-    if isinstance(pattern, walk.ABSENCE):
-        required, other = walk.required_and_other(pattern)
-        return (free(other) & outer) | looked_at <= certain(required)
+    if pattern.absent is not None:
+        return (free(parts[pattern.absent]) & outer) | looked_at <= certain(pattern.required)
     if isinstance(pattern, a.Group):
         plain = {var for var, expression in pattern.keys if expression == var} & certain(pattern.pattern)
         computed = {var for var, expression in pattern.keys if expression != var} & outer
