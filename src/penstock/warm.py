@@ -12,8 +12,10 @@ from penstock.decode.decoder import Decoder, warm_up
 from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program
+from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
+from penstock.terms import NamedNode
 from penstock.timeline import NEVER
 
 PROLOGUE = "PREFIX : <http://e.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
@@ -64,9 +66,11 @@ def warm() -> None:
     warm_up()
     Decoder("jsonl", map=read_map(MAP)).decode(b'{"id": "a b", "v": 1, "when": "2026-01-01T00:00:00Z"}\n')
     queries = [parse_query(PROLOGUE + text) for text in QUERIES]
+    s, q, o = (NamedNode(f"http://e.org/{name}") for name in "sqo")
+    known = graph_of([(s, q, o)], None)
     for several in (queries, *([query] for query in queries)):
-        program = pipeline.program(several, [StreamName(None)], shards=2, now=0)
-        run(program)
+        for graphs in ((), (known,)):
+            run(pipeline.program(several, [StreamName(None)], graphs, shards=2, now=0))
 
 
 def run(program: Program) -> None:

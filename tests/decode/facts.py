@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from pyoxigraph import DefaultGraph, Quad
+
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
+from penstock.decode.triples import Triples
 from penstock.timeline import format_instant
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -20,6 +25,16 @@ def facts(found: Occurrences) -> list[str]:
             time += " … " + format_instant(end)
         out.append(f"{table.term(s)} {table.term(p)} {table.term(o)} @ {time}")
     return sorted(out)
+
+
+def quads_of(portions: Iterable[Triples]) -> list[Quad]:
+    """Static quads as pyoxigraph would give them."""
+    quads = []
+    for found in portions:
+        table = TermTable(found.terms)
+        for *triple, graph in found.columns.T.tolist():
+            quads.append(Quad(*map(table.term, triple), table.term(graph) if graph else DefaultGraph()))
+    return quads
 
 
 def reasons(found: Occurrences) -> list[tuple[int, str]]:

@@ -104,6 +104,20 @@ def hash_bytes(buffer: np.ndarray, begin: int, end: int, key: int) -> int:
     return hash_at(address_of(buffer), begin, end, len(buffer), secret_of(key))
 
 
+@njit(cache=True)
+def _hash_each(offsets, data, key, out):
+    secret, base = secret_of(key), address_of(data)
+    for i in range(out.size):
+        out[i] = hash_at(base, offsets[i], offsets[i + 1], len(data), secret)
+
+
+def hash_texts(offsets: np.ndarray, data: np.ndarray, key: int) -> np.ndarray:
+    """The hashed ids of the texts that lie one after the other in `data`."""
+    ids = np.empty(len(offsets) - 1, np.int64)
+    _hash_each(offsets, data, key, ids)
+    return ids
+
+
 def term_text(term: Term) -> bytes:
     """The canonical N-Triples text of a term: what hashed ids are the hash of."""
     return str(term).encode()

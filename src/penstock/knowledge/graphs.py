@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from pyoxigraph import DefaultGraph
+from pyoxigraph import Quad
 
-from penstock.columns.ids import HASHED
+from penstock.columns.ids import HASHED, hash_texts
 from penstock.columns.terms import TermChunk, TermTable
-from penstock.decode.graphs import read_graph
+from penstock.decode.graphs import columns_of, read_graph
+from penstock.decode.triples import Triples
 from penstock.terms import NamedNode, Term
 
 
@@ -35,39 +36,63 @@ class StaticGraph:
 
     def predicates(self) -> frozenset[str]:
         """The IRIs that stand as predicates."""
-        table = TermTable(self.terms)
+        table = TermTable(self.terms.subset(self.triples[1]))
         return frozenset(table.term(id_).value for id_ in np.unique(self.triples[1]).tolist())
 
     def keyed(self, key: int) -> StaticGraph:
         """The same graph with the ids of a run with another key."""
         if key == self.key:
             return self
-        table = TermTable(key=key)
-        ids = np.array([table.add_text(self.terms.text(i)) for i in range(len(self.terms))], np.int64)
+        ids = hash_texts(self.terms.offsets, self.terms.data, key)
+        terms = TermTable(TermChunk(ids, self.terms.offsets, self.terms.data), key=key).chunk()
         triples, hashed = self.triples.copy(), self.triples >= HASHED
         triples[hashed] = ids[np.searchsorted(self.terms.ids, self.triples[hashed])]
-        return StaticGraph(self.iri, triples[:, np.lexsort(triples[::-1])], table.chunk(), key)
+        return StaticGraph(self.iri, _distinct(triples), terms, key)
+
+
+def _distinct(triples: np.ndarray) -> np.ndarray:
+    """Each triple once, in the order of their ids."""
+    triples = triples[:, np.lexsort(triples[::-1])]
+    first = np.ones(triples.shape[1], bool)
+    first[1:] = (triples[:, 1:] != triples[:, :-1]).any(axis=0)
+    return triples if first.all() else triples[:, first]
 
 
 def graph_of(triples: Iterable[tuple[Term, Term, Term]], iri: str | None, *, key: int = 0) -> StaticGraph:
     """A static graph of some triples."""
-    table = TermTable(key=key)
-    rows = {tuple(map(table.add, triple)) for triple in triples}
-    columns = np.array(sorted(rows), np.int64).reshape(-1, 3).T.copy()
-    return StaticGraph(iri, columns, table.chunk(), key)
+    quads = (Quad(*triple) for triple in triples)
+    [graph] = _graphs(columns_of(quads, str, key), iri, key)
+    return graph
 
 
 def read_graphs(
     path: str, iri: str | None = None, base: str | None = None, *, key: int = 0
 ) -> list[StaticGraph]:
     """The graphs of a file: its default graph under the given name, its named ones under theirs."""
-    by_name: dict[str | None, list[tuple[Term, Term, Term]]] = {iri: []}
-    for quad in read_graph(path, base=base):
-        name = quad.graph_name
-        called = iri if isinstance(name, DefaultGraph) else _name(name)
-        by_name.setdefault(called, []).append((quad.subject, quad.predicate, quad.object))
-    return [graph_of(triples, name, key=key) for name, triples in by_name.items()]
+    return _graphs(read_graph(path, base=base, key=key), iri, key)
 
 
-def _name(name) -> str:
+def _graphs(portions: Iterable[Triples], iri: str | None, key: int) -> list[StaticGraph]:
+    """The graphs of portions of quads, the default graph first."""
+    table = TermTable(key=key)
+    columns = [np.empty((4, 0), np.int64)]
+    for portion in portions:
+        table.add_chunk(portion.terms)
+        columns.append(portion.columns)
+    quads = np.concatenate(columns, axis=1)
+    names, first = np.unique(quads[3], return_index=True)
+    named = [int(name) for name in names[np.argsort(first)] if name]
+    if not named:
+        return [StaticGraph(iri, _distinct(quads[:3]), table.chunk(), key)]
+    parts: dict[str | None, list[np.ndarray]] = {iri: [quads[:3, quads[3] == 0]]}
+    for name in named:  # one of them may have the name that was given to the default graph
+        parts.setdefault(_name(table.term(name)), []).append(quads[:3, quads[3] == name])
+    graphs = []
+    for name, some in parts.items():
+        triples = _distinct(np.concatenate(some, axis=1))
+        graphs.append(StaticGraph(name, triples, table.subset(triples.reshape(-1)), key))
+    return graphs
+
+
+def _name(name: Term) -> str:
     return name.value if isinstance(name, NamedNode) else f"_:{name.value}"
