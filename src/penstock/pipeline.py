@@ -29,6 +29,7 @@ from penstock.plan.advice.findings import query_findings, run_findings
 from penstock.plan.advice.overview import Input, Overview
 from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
 from penstock.plan.planning import Plan, make_plan
+from penstock.reason.stage import Reasoning
 
 STAGES = ("algebra", "plan", "spark")
 
@@ -178,7 +179,11 @@ def program(
     tuning: Tuning = TUNING,
     key: int = 0,
     keys: Mapping[str, str | None] = MappingProxyType({}),
+    reasoning: Reasoning | None = None,
 ) -> Program:
-    """Queries ready to run on a number of shards; `penstock.runtime.run` runs it on Spark."""
+    """Queries ready to run on a number of shards; `penstock.runtime.run` runs it on Spark.
+
+    `reasoning` makes the reasoner that elements go through before patterns are matched.
+    """
     made = plan(queries, streams, graphs, feed=feed, keys=keys)
-    return Program(made, graphs, shards=shards, now=now, tuning=tuning, key=key)
+    return Program(made, graphs, shards=shards, now=now, tuning=tuning, key=key, reasoning=reasoning)

@@ -77,6 +77,9 @@ class ToyProgram:
                 routed.append((number, rows.tobytes()))
         return routed
 
+    def reason(self, occurrences: Occurrences) -> Occurrences:
+        return occurrences
+
     def prepared(self, directory: Path) -> ToyProgram:
         return self
 

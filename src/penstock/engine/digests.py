@@ -22,8 +22,7 @@ from enum import Enum
 import numpy as np
 
 from penstock.columns.frame import Frame
-from penstock.columns.ids import HASHED, hash_at, secret_of
-from penstock.columns.memory import address_of
+from penstock.columns.ids import HASHED, hash_texts
 from penstock.columns.terms import TermChunk
 from penstock.engine.network import Network
 from penstock.errors import InternalError
@@ -264,20 +263,11 @@ def rows_digest(frames: Iterable[tuple[Frame, TermChunk]]) -> str:
         names = distinct.copy()
         hashed = distinct >= HASHED
         chosen = terms.subset(distinct[hashed])
-        plain = np.empty(len(chosen), np.int64)
-        _hash_texts(chosen.data, chosen.offsets, plain)
+        plain = hash_texts(chosen.offsets, chosen.data, key=0)  # the run's differs from run to run
         names[np.flatnonzero(hashed)[np.argsort(np.argsort(chosen.ids))]] = plain
         _add_rows(names[inverse.reshape(frame.ids.shape)], sums)
         count += len(frame)
     return digest_of(str(count), *map(str, sums.tolist())) if count else ""
-
-
-@njit(cache=True)
-def _hash_texts(data, offsets, out):
-    secret = secret_of(0)  # not the run's: its ids differ from run to run
-    base = address_of(data)
-    for i in range(len(out)):
-        out[i] = hash_at(base, offsets[i], offsets[i + 1], len(data), secret)
 
 
 @njit(cache=True)

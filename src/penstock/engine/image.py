@@ -31,6 +31,7 @@ from penstock.engine.counting import RowCounts
 from penstock.engine.store import STATIC, Rows
 from penstock.errors import InputError, storing
 from penstock.functions.errors import add_refused, take_refused
+from penstock.knowledge.graphs import Knowledge
 from penstock.timeline import FOREVER, TIMELESS_END, TIMELESS_START
 
 if TYPE_CHECKING:
@@ -71,6 +72,21 @@ class Image:
         for operator in shard.operators:
             operator.restored()
         shard.static_counts = RowCounts.from_json(self.about["counts"])
+
+    def with_graphs(self, knowledge: Knowledge) -> Image:
+        """The same with the graphs themselves, where somebody asks for more than the operators' rows."""
+        graphs = {f"graph/{i}": triples for i, triples in enumerate(knowledge.triples)}
+        terms = {f"known/{name}": array for name, array in knowledge.terms.arrays().items()}
+        about = {"names": knowledge.names, "count": knowledge.terms.size, "key": knowledge.terms.key}
+        return Image({**self.arrays, **graphs, **terms}, {**self.about, "graphs": about})
+
+    def knowledge(self) -> Knowledge:
+        """What `with_graphs` was given."""
+        names, about = self.about["graphs"]["names"], self.about["graphs"]
+        terms = TermTable.from_arrays(
+            self.arrays["known/table"], self.arrays["known/texts"], about["count"], about["key"]
+        )
+        return Knowledge(tuple(names), tuple(self.arrays[f"graph/{i}"] for i in range(len(names))), terms)
 
     def answer(self, shard: Shard) -> None:
         """Lets one shard of all give the answers that follow from static knowledge alone."""

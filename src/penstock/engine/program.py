@@ -5,7 +5,6 @@ This is what travels to the workers: everything here can be pickled.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from copy import copy
 from functools import cached_property
@@ -21,7 +20,7 @@ from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
-from penstock.engine.digests import QueryIdentity, digests, rows_digest
+from penstock.engine.digests import QueryIdentity, digest_of, digests, rows_digest
 from penstock.engine.exchange import match, spread, static_rows, texts_for
 from penstock.engine.image import Image, ImageFile, image_by
 from penstock.engine.network import Network, network
@@ -30,11 +29,12 @@ from penstock.engine.thresholds import Sieve, sieves
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import storing
 from penstock.functions.chance import rule_name
-from penstock.knowledge.graphs import StaticGraph
+from penstock.knowledge.graphs import Knowledge, StaticGraph
 from penstock.plan import steps
 from penstock.plan.analysis.keys import Key
 from penstock.plan.planning import Plan
 from penstock.plan.sources import Stream, static_graphs, streams
+from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
 
 IMAGE_FILE = "image.arrow"
 _NO_TERMS = TermChunk()
@@ -52,18 +52,19 @@ class Program:
         now: int = 0,
         tuning: Tuning = TUNING,
         key: int = 0,
+        reasoning: Reasoning | None = None,
     ) -> None:
         self.plan = plan
         self.key = key  # of the ids of terms
         self.graphs = [graph.keyed(key) for graph in graphs]
-        self.knowledge = [(graph.iri, graph.digest) for graph in self.graphs]
         self.shards = shards
         self.now = now
         self.tuning = tuning
+        self.reasoning = reasoning
         self.file: ImageFile | None = None  # has the static knowledge, if it is not in `graphs`
 
     def __getstate__(self) -> dict:
-        names = ("plan", "key", "graphs", "knowledge", "shards", "now", "tuning", "file", "digests")
+        names = ("plan", "key", "graphs", "shards", "now", "tuning", "reasoning", "file", "digests")
         return {name: getattr(self, name) for name in names}
 
     @cached_property
@@ -115,11 +116,25 @@ class Program:
 
     @cached_property
     def keep_predicates(self) -> np.ndarray | None:
-        """The ids of the predicates that a scan can match; None if one matches any."""
+        """The ids of the predicates that a scan can match or the reasoner asks for; None: all."""
         wanted = [scan.predicate for _, scan in self._scans if streams(scan.sources)]
         if any(isinstance(predicate, str) for predicate in wanted):
-            return None
-        return np.unique(np.array([id_of(predicate, self.key) for predicate in wanted], np.int64))
+            return self.reasoner.wanted(None)
+        ids = np.unique(np.array([id_of(predicate, self.key) for predicate in wanted], np.int64))
+        return self.reasoner.wanted(ids)
+
+    @cached_property
+    def reasoner(self) -> Reasoner:
+        return Unchanged() if self.reasoning is None else self.reasoning(self.knowledge)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The static graphs, for the reasoner."""
+        return Knowledge.of(self.graphs, self.key) if self.file is None else self.file.image().knowledge()
+
+    def reason(self, occurrences: Occurrences) -> Occurrences:
+        """What the reasoner makes of whole elements, which `route` then is given."""
+        return closed(self.reasoner, occurrences)
 
     @cached_property
     def _instant_streams(self) -> frozenset[int]:
@@ -169,10 +184,14 @@ class Program:
             return self
         with storing(directory):
             directory.mkdir(parents=True, exist_ok=True)
+        image = self._new_image()
+        if self.reasoning is not None:
+            image = image.with_graphs(self.knowledge)
+        digest = digest_of(*self.digests, *(graph.digest for graph in self.graphs))
         made = copy(self)
-        made.__dict__.pop("image", None)
-        digest = hashlib.blake2b(repr(self.knowledge).encode(), digest_size=16).hexdigest()
-        made.file = ImageFile.written(self._new_image(), directory / IMAGE_FILE, digest)
+        for kept in ("image", "reasoner"):
+            made.__dict__.pop(kept, None)
+        made.file = ImageFile.written(image, directory / IMAGE_FILE, digest)
         made.graphs = []
         return made
 

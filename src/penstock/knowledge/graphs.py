@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,6 +48,22 @@ class StaticGraph:
         triples, hashed = self.triples.copy(), self.triples >= HASHED
         triples[hashed] = ids[np.searchsorted(self.terms.ids, self.triples[hashed])]
         return StaticGraph(self.iri, _distinct(triples), terms, key)
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """All static graphs as a process has them at hand: names, columns of ids, and one table of terms."""
+
+    names: tuple[str | None, ...]
+    triples: tuple[np.ndarray, ...]
+    terms: TermTable
+
+    @classmethod
+    def of(cls, graphs: Sequence[StaticGraph], key: int) -> Knowledge:
+        terms = TermTable(key=key)
+        for graph in graphs:
+            terms.add_chunk(graph.terms)
+        return cls(tuple(graph.iri for graph in graphs), tuple(graph.triples for graph in graphs), terms)
 
 
 def _distinct(triples: np.ndarray) -> np.ndarray:

@@ -54,6 +54,9 @@ class Program(Protocol):
     key: int  # of the ids of terms, which everything that decodes must share
     keep_predicates: np.ndarray | None
 
+    def reason(self, occurrences: Occurrences) -> Occurrences:
+        """What follows from whole elements and static knowledge; what was decoded, if nothing does."""
+
     def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:
         """What each shard must see of these occurrences."""
 

@@ -66,6 +66,7 @@ def explain_steps(overview: Overview) -> str:
         "source    splits of files by byte range (Python data source, one task per core)",
         *(f"            {each.place}" for each in overview.streams if each.place),
         "decode    bytes to columns of term ids, instants and intervals",
+        "reason    whole elements, with static knowledge at hand: nothing to add or to drop",
         "match     " + _counted(len(scans), "triple pattern"),
         *(f"            {_label(scan, overview.user[scan])}" for scan in scans),
         "exchange  one Arrow payload per split and shard, grouped by shard",

@@ -1,4 +1,4 @@
-"""The way in: a task reads its splits, decodes them, and routes what it found to the shards.
+"""The way in: a task reads its splits, decodes them, reasons, and routes what it found to the shards.
 
 One row per split and shard goes into the exchange, with everything the shard must see as one
 payload. Every shard gets a row from every split, if only to learn how far time has come. One
@@ -85,8 +85,11 @@ def take_in(job: Job, split: Split) -> pa.RecordBatch:
     occurrences = _decoder_for(job, split.stream).decode(split)
     latest = int(occurrences.instants[-1]) if len(occurrences.instants) else NEVER
     payloads: dict[int, list[bytes]] = {}
-    with told_of(f"matching the bytes {split.start} to {split.end} of {split.path}"):
-        for shard, payload in job.program.route(split.stream, occurrences):
+    place = f"the bytes {split.start} to {split.end} of {split.path}"
+    with told_of(f"reasoning about {place}"):
+        closed = job.program.reason(occurrences)
+    with told_of(f"matching {place}"):
+        for shard, payload in job.program.route(split.stream, closed):
             payloads.setdefault(shard, []).append(payload)
     rows = []
     for shard, key in enumerate(job.keys):

@@ -3,7 +3,8 @@
 - `checkpoint.json`: what must stay the same (shards, the key of the ids in the state, the streams and
   all options that change what they mean) and which queries ran since when (`continuing`)
 - `lock`: held by the run that uses the directory; says which one that is
-- `source/`: logs of segments, spooled standard input, the job for the workers, static knowledge for them to map
+- `source/`: logs of segments, spooled standard input, the job for the workers and static knowledge that
+  they map
 - `spark/`: Spark's own offsets, commits and state
 """
 
