@@ -160,6 +160,7 @@ def _opening(engine, directory: Path) -> dict[str, float]:
     from penstock.runtime.intake.decoding import file_decoder
     from penstock.runtime.job import JOB_FILE, Job, publish
 
+    directory.mkdir(exist_ok=True)
     program = engine.ready()
     job = Job(uuid.uuid4().hex, program, tuple(engine.streams), file_decoder, False)
     reference = publish(job, directory)
