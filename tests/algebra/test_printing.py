@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock import algebra as a
+from penstock.algebra import UnknownNode
 from penstock.algebra.printing import to_sexpr
 from penstock.terms import XSD, BlankNode, Literal, NamedNode
 
@@ -123,5 +124,5 @@ def test_long_forms_are_indented():
 
 
 def test_what_is_no_node_is_refused():
-    with pytest.raises(TypeError, match="int does not say how it is printed"):
+    with pytest.raises(UnknownNode, match="int does not say how it is printed"):
         to_sexpr(42)

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Union, dataclass_transform
 
 from penstock.algebra.relations import Side
+from penstock.errors import InternalError
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def tighter(one: Bound, other: Bound) -> Bound:
 # --- what a graph pattern says of itself ---------------------------------------------------------
 
 
-class UnknownNode(TypeError):
+class UnknownNode(InternalError):
     """A node that does not say of itself what a stage needs to know."""
 
     def __init__(self, node: object, question: str) -> None:

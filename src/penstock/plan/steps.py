@@ -13,8 +13,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from penstock.algebra.balance import balanced
-from penstock.algebra.base import tighter
-from penstock.algebra.nodes import Aggregate, Expression, TriplePattern
+from penstock.algebra.nodes import Aggregate, Expression, TriplePattern, tighter
 from penstock.algebra.relations import ANY, HULL, IntervalRule, Meeting, Relation, Side
 from penstock.plan import sources
 from penstock.plan.analysis.bounds import duration_bound
