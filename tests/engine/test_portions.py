@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -12,17 +13,19 @@ from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import ProgramShard
 from penstock.engine.tuning import Tuning
+from penstock.knowledge.graphs import StaticGraph, graph_of
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.terms import XSD, Literal, NamedNode
+from penstock.timeline import SECOND
 
 EX = "http://example.org/"
 PROLOGUE = f"PREFIX : <{EX}>\n"
 
 
-def shard_of(query: str, tuning: Tuning) -> ProgramShard:
+def shard_of(query: str, tuning: Tuning, graphs: Sequence[StaticGraph] = ()) -> ProgramShard:
     program = pipeline.program(
-        [parse_query(PROLOGUE + query)], [StreamName(None)], shards=1, now=0, tuning=tuning
+        [parse_query(PROLOGUE + query)], [StreamName(None)], graphs, shards=1, now=0, tuning=tuning
     )
     shard = program.open(0)
 
@@ -82,3 +85,25 @@ def test_absence_remembers_different_bindings_not_solutions(absent: str):
     ]
     assert len(held) == 10
     assert shard.take("q", 30, 70, 71, distinct=15) == 10, "five of fifteen, twice each, were never there"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "?x :p ?a VALUES ?x { :s0 :s1 }",
+        "VALUES ?x { :s0 :s1 } { ?x :p ?a }",
+        "?x :p ?a GRAPH :rooms { ?x :in ?room }",
+        "?x :p ?a . GRAPH :rooms { ?x :in ?room . ?room :in ?house }",
+    ],
+)
+def test_what_has_met_all_that_is_static_is_not_kept(pattern: str):
+    rooms = graph_of(
+        [tuple(NamedNode(EX + name) for name in triple) for triple in (("s0", "in", "r"), ("r", "in", "h"))],
+        EX + "rooms",
+    )
+    shard = shard_of(f"SELECT * WHERE {{ {pattern} }}", Tuning(expired=3), [rooms])
+    found = 0
+    for second in range(20):
+        found += shard.take("p", 10, second * SECOND, second * SECOND, distinct=2)
+    assert found >= 20 * 5
+    assert sum(len(store) for operator in shard.shard.operators for store in operator.stores) < 60

@@ -332,16 +332,26 @@ class DomainOperator(Gathering):
         yield self.seen.add(Frame.timeless(self.step.vars, bindings.ids))
 
 
+def may_grow(step: Step) -> bool:
+    """Whether rows may come out of a step after the first: it does not only know what is static."""
+    return step.reads_stream or any(
+        below.gives_belated or getattr(below, "instants", ()) for below in step.walk()
+    )
+
+
 class JoinOperator(Gathering):
     """Join, SeqJoin, EqJoin …: each side is remembered as long as a partner can come."""
 
     def __init__(self, step: steps.Join, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        meeting = step.meeting
-        self.left = self.store("left", step.left.vars, until(meeting.latest_end(Side.LEFT)), step.shared)
-        self.right = self.store("right", step.right.vars, until(meeting.latest_end(Side.RIGHT)), step.shared)
+        self.left = self.store("left", step.left.vars, self._needed(Side.LEFT, step.right), step.shared)
+        self.right = self.store("right", step.right.vars, self._needed(Side.RIGHT, step.left), step.shared)
         self.pairings: dict[tuple, Pairing] = {}
         self.prefilters: Prefilters | None = None
+
+    def _needed(self, side: Side, partners: Step) -> Until:
+        """Until when rows of a side are needed: not at all once they have met partners that are all there."""
+        return until(self.step.meeting.latest_end(side)) if may_grow(partners) else until_end
 
     def read_by(self, readers: Sequence[Step]) -> None:
         self.prefilters = prefilters_for(self.step, readers)
