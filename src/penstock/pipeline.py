@@ -18,6 +18,7 @@ from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
 from penstock.algebra.printing import to_sexpr
 from penstock.engine.program import Program
+from penstock.engine.remembering import remembered
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import Finding, InputError, QueryError, UsageError
 from penstock.functions.chance import rule_name
@@ -145,7 +146,8 @@ def explain(
             return next(shown)
         return "\n\n".join(f"# {names[i]}\n{text}" for i, text in zip(places, shown, strict=True))
     made = make_plan(queries, _catalog(queries, streams, graphs), names, feeds=feed)
-    overview = Overview(made, *inputs)
+    found = dict.fromkeys(step for query in made.queries for step in query.step.walk())
+    overview = Overview(made, remembered(found), *inputs)
     if stage == "spark":
         return explain_steps(overview)
     return explain_plan(overview, places, assumed=not streams)

@@ -22,7 +22,7 @@ from penstock.algebra.relations import (
 )
 from penstock.columns.frame import Frame
 from penstock.engine.chains import Pairing
-from penstock.engine.store import Store, Until, forever, until
+from penstock.engine.store import Store, Until, forever
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.timeline import FOREVER
 
@@ -39,8 +39,8 @@ def pairs(
 ) -> set[tuple[int, int]]:
     """The row numbers that a batch join of two frames finds, if they come in so many portions."""
     meeting = Meeting(relation, within=within)
-    a = Store("a", ("k",), until(meeting.latest_end(Side.LEFT)))
-    b = Store("b", ("k",), until(meeting.latest_end(Side.RIGHT)))
+    a = Store("a", ("k",), Until(meeting.latest_end(Side.LEFT)))
+    b = Store("b", ("k",), Until(meeting.latest_end(Side.RIGHT)))
     pairing = Pairing(a.part((0, False)), b.part((0, False)), [0], [0], meeting, False)
     found = []
     for portion in range(portions):
@@ -97,7 +97,7 @@ def test_all_pairs_are_found_whatever_the_order_of_arrival(relation, within, por
 
 
 def test_a_chunk_is_written_once_and_deleted_when_its_last_row_has_expired():
-    store = Store("s", ("k",), until(Limit(WITHIN)))
+    store = Store("s", ("k",), Until(Limit(WITHIN)))
     store.append(frame((1, 0, 0), (2, 5, 5)))
     [(key, kept)], gone = store.changes(watermark=3)
     assert (len(kept), gone) == (2, [])
@@ -106,7 +106,7 @@ def test_a_chunk_is_written_once_and_deleted_when_its_last_row_has_expired():
 
 
 def test_rows_that_have_expired_meanwhile_are_not_restored():
-    store = Store("s", ("k",), until(Limit(WITHIN)))
+    store = Store("s", ("k",), Until(Limit(WITHIN)))
     store.restore("000000007.0", frame((1, 0, 0), (2, 5, 5)), watermark=12)
     assert store.rows().ids.tolist() == [[2]]
     store.append(frame((3, 20, 20)))
@@ -160,7 +160,7 @@ def test_the_chunks_of_a_thousand_steps_are_few_and_have_every_row_in_order(rest
 
 
 def test_rows_that_nobody_needs_are_left_out_where_chunks_are_put_together():
-    stored = Stored(until(Limit(100)))
+    stored = Stored(Until(Limit(100)))
     for t in range(1000):
         stored.step(frame((t, t, t)), watermark=t)
         kept = sum(len(frame) for frame in stored.chunks.values())

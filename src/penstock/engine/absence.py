@@ -15,7 +15,7 @@ from penstock.columns.frame import Frame, Pairs
 from penstock.engine.chains import probe_pairs
 from penstock.engine.expressions import FALSE, TRUE
 from penstock.engine.operators import Clock, Gathering, Matcher, Surroundings, tags_of
-from penstock.engine.store import Store, forever, until, until_end
+from penstock.engine.store import Store, Until, forever, until_end
 from penstock.plan import steps
 from penstock.plan.steps import Step
 
@@ -119,7 +119,7 @@ class OuterOperator(AbsenceOperator):
     def __init__(self, step: steps.Outer, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         shared = tuple(var for var in step.required.vars if var in step.optional.vars)
-        store = self.store("optional", step.optional.vars, until(step.meeting.latest_end(Side.RIGHT)), shared)
+        store = self.store("optional", step.optional.vars, Until(step.meeting.latest_end(Side.RIGHT)), shared)
         self.optional = Matcher(store, step.required.vars, shared, step.meeting)
         self.matchers.append(self.optional)
         keeps_own = step.interval is IntervalRule.LEFT

@@ -22,7 +22,7 @@ from penstock.engine import kernels
 from penstock.engine.chains import AT_ANY_TIME, NO_PREFILTERS, Index, Pairing, probe_pairs
 from penstock.engine.expressions import Evaluator
 from penstock.engine.prefilters import Prefilters, prefilters_for
-from penstock.engine.store import Rows, Store, Until, forever, until, until_end
+from penstock.engine.store import Rows, Store, Until, forever, until_end
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.plan import steps
 from penstock.plan.steps import Step
@@ -351,7 +351,7 @@ class JoinOperator(Gathering):
 
     def _needed(self, side: Side, partners: Step) -> Until:
         """Until when rows of a side are needed: not at all once they have met partners that are all there."""
-        return until(self.step.meeting.latest_end(side)) if may_grow(partners) else until_end
+        return Until(self.step.meeting.latest_end(side)) if may_grow(partners) else until_end
 
     def read_by(self, readers: Sequence[Step]) -> None:
         self.prefilters = prefilters_for(self.step, readers)

@@ -10,7 +10,7 @@ from penstock.algebra.relations import ANY, Meeting, Side
 from penstock.columns.frame import Frame
 from penstock.engine.chains import Index, probe_pairs
 from penstock.engine.operators import Clock, Gathering, Seen, Surroundings
-from penstock.engine.store import Rows, Store, until
+from penstock.engine.store import Rows, Store, Until
 from penstock.plan import steps
 
 
@@ -20,7 +20,7 @@ class ClosureOperator(Gathering):
     def __init__(self, step: steps.Closure, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         meeting = Meeting(ANY, within=step.within)
-        store = self.store("pairs", step.vars, until(meeting.latest_end(Side.LEFT)))
+        store = self.store("pairs", step.vars, Until(meeting.latest_end(Side.LEFT)))
         self.seen = Seen(store, at_once=True)
         # A pair (x, y) is followed by those that begin at y, and preceded by those that end at x.
         self.after = _Composition(store, "x", meeting)

@@ -24,33 +24,29 @@ if TYPE_CHECKING:
 
 STATIC = -1
 
-Until = Callable[[Frame], np.ndarray]
-"""Until which watermark each row of a frame is needed (FOREVER: always)."""
+
+@dataclass(frozen=True)
+class Until:
+    """Until which watermark rows are needed: as a limit says of each, or always (FOREVER)."""
+
+    limit: Limit = Limit()
+
+    def __call__(self, frame: Frame) -> np.ndarray:
+        after_start, after_end = self.limit.after_start, self.limit.after_end
+        if after_start is None and after_end is None:
+            return np.full(len(frame), FOREVER, np.int64)
+        if after_start is None:
+            last = frame.end + after_end
+        elif after_end is None:
+            last = frame.start + after_start
+        else:
+            last = np.minimum(frame.start + after_start, frame.end + after_end)
+        return np.where(frame.timeless_mask(), FOREVER, last)
 
 
-def forever(frame: Frame) -> np.ndarray:
-    return np.full(len(frame), FOREVER, np.int64)
-
-
-def until_end(frame: Frame) -> np.ndarray:
-    """Needed while something that ends with it can still come."""
-    return np.where(frame.timeless_mask(), FOREVER, frame.end)
-
-
-def until(limit: Limit) -> Until:
-    """Needed until its partners can no longer end."""
-    if not limit:
-        return forever
-
-    def needed(frame: Frame) -> np.ndarray:
-        times = [
-            time + after
-            for time, after in ((frame.start, limit.after_start), (frame.end, limit.after_end))
-            if after is not None
-        ]
-        return np.where(frame.timeless_mask(), FOREVER, np.minimum.reduce(times))
-
-    return needed
+forever = Until()
+until_end = Until(Limit(after_end=0))
+"""Needed while something that ends with it can still come."""
 
 
 class Rows:

@@ -11,7 +11,6 @@ from penstock.algebra.relations import HULL
 from penstock.errors import shortened
 from penstock.plan import steps
 from penstock.plan.advice.overview import Overview
-from penstock.plan.advice.retention import describe_memory
 from penstock.plan.analysis.keys import Key
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.steps import Step
@@ -33,9 +32,7 @@ def explain_plan(overview: Overview, places: Sequence[int], *, assumed: bool = F
             origin = f"{query.parsed.origin}:" if query.parsed.origin else "line "
             parts.append(f"== {query.name}  {query.kind.upper()}, {origin}{query.parsed.place.line}")
         parts.append(f"reads          {overview.reads(place)}\n{_key_line(query)}")
-        dataset = overview.plan.catalog.active(query.parsed.query.dataset)
-        memory = describe_memory(query.parsed.query.pattern, None, dataset)
-        parts.append(_block("memory", memory or ["nothing beyond the watermark"]))
+        parts.append(_block("memory", overview.memory(query) or ["nothing beyond the watermark"]))
         parts.append(_block("steps", _tree(query, overview)))
     return "\n\n".join(part for part in parts if part)
 

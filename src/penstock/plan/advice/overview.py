@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,10 +28,20 @@ class Input:
 
 
 class Overview:
-    """A plan, seen as a whole. `streams` and `graphs` say where those of the catalog come from."""
+    """A plan, seen as a whole. `streams` and `graphs` say where those of the catalog come from.
 
-    def __init__(self, plan: Plan, streams: Sequence[Input] = (), graphs: Sequence[Input] = ()) -> None:
+    `remembered` is what each step keeps, and how long, in the words of its operator.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        remembered: Mapping[Step, tuple[str, ...]],
+        streams: Sequence[Input] = (),
+        graphs: Sequence[Input] = (),
+    ) -> None:
         self.plan = plan
+        self.remembered = remembered
         self.streams = list(streams) or [Input(each.iri) for each in plan.catalog.streams]
         self.graphs = list(graphs) or [Input(each.iri) for each in plan.catalog.graphs]
 
@@ -126,6 +137,15 @@ class Overview:
             for step in dict.fromkeys(query.step.walk()):
                 found.setdefault(step, []).append(query.name)
         return found
+
+    def memory(self, query: PlannedQuery) -> list[str]:
+        """What the steps of a query remember beyond the watermark, from the last step to the first."""
+        told = Counter(
+            f"{step.name} remembers {what}"
+            for step in reversed(list(query.step.walk()))
+            for what in self.remembered.get(step, ())
+        )
+        return [f"{line} ({times} of them)" if times > 1 else line for line, times in told.items()]
 
     @cached_property
     def user(self) -> dict[Step, PlannedQuery]:

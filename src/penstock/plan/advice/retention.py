@@ -1,4 +1,6 @@
-"""What each stateful operator keeps in memory, and for how long, in words for `explain`.
+"""What each operator of a pattern keeps beyond the watermark, and for how long: `penstock check` warns of it.
+
+`explain` asks the operators of the plan themselves (`engine/remembering.py`); tests compare the two.
 
 An operator forgets a solution when no partner can come any more. The watermark alone lets
 it forget where the partner must end at the same time or earlier (EQUALS, the later side of
@@ -19,7 +21,6 @@ from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Stream, timed
 from penstock.plan.wording import leaf_text
-from penstock.timeline import format_duration
 
 ONE_STREAM = ActiveDataset(frozenset((Stream(0),)))
 
@@ -34,11 +35,6 @@ class Memory:
     bound: Bound
     kept: Pattern  # the pattern whose solutions it keeps
     absence: bool = False  # kept to know of absence: a filter above cannot bound it
-
-    def __str__(self) -> str:
-        if self.bound is not None:
-            return f"{self.operator} remembers {self.keeps} for {format_duration(self.bound)}"
-        return f"{self.operator} remembers {self.keeps} for ever (no getDURATION bound)"
 
 
 def memories(pattern: Pattern, bound: Bound = None, dataset: ActiveDataset = ONE_STREAM) -> Iterator[Memory]:
@@ -72,13 +68,6 @@ def _is_long(pattern: LeafPattern) -> bool:
     """Whether a path composes several triples, and so waits for some of them."""
     ends = (pattern.subject, pattern.object)
     return any(look_up.subject not in ends or look_up.object not in ends for look_up in look_ups(pattern))
-
-
-def describe_memory(
-    pattern: Pattern, bound: Bound = None, dataset: ActiveDataset = ONE_STREAM
-) -> tuple[str, ...]:
-    """A line for each stateful operator: what it remembers and for how long."""
-    return tuple(str(memory) for memory in memories(pattern, bound, dataset))
 
 
 def author_name(memory: Memory) -> str:
