@@ -23,7 +23,6 @@ def test_statements_stand_one_after_the_other(between):
     assert [query.query for query in module.queries] == [
         parse_query(PREFIX + text).query for text in (RULE, FALLS, FALLS)
     ]
-    assert [query.written for query in module.queries] == [RULE, FALLS, FALLS]
     assert {query.text for query in module.queries} == {module.text}
     assert names_of(module.queries) == ["market", "market-2", "market-3"]
     assert [shape.name for shape in shapes_of(module.queries)] == names_of(module.queries)
@@ -45,7 +44,6 @@ def test_a_declaration_holds_from_there_on():
     assert predicates == ["http://one/y", "http://base/y", "http://base/y", "http://base/deeper/y"]
     prefixes = [dict(query.prefixes) for query in module.queries]
     assert prefixes == [{"a": "http://one/"}] + [{"a": "http://two/"}] * 3
-    assert [query.base for query in module.queries] == [None] + ["http://base/"] * 2 + ["http://base/deeper/"]
 
 
 def test_a_blank_node_label_is_the_statements_own():

@@ -79,12 +79,10 @@ class Statement:
 
     text: str  # of the whole module: places are places in it
     place: Span  # where the statement begins
-    written: str  # the statement's own part of the text
     origin: str | None = None
     language: str
     name: str | None = None  # as its author calls it, or after its file; not yet distinct
     prefixes: tuple[tuple[str, str], ...] = ()  # that hold for it
-    base: str | None = None  # that holds for it
     spans: tuple[tuple[Var, Span], ...] = ()  # where each named variable stands first
 
     @property

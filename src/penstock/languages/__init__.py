@@ -123,12 +123,10 @@ def parse(
                     tree,
                     text=text,
                     place=source.keyword_of(tree),
-                    written=source.stretch(tree),
                     origin=origin,
                     language=chosen.name,
                     name=name or _stem(path),
                     prefixes=names.in_force,
-                    base=names.base,
                     spans=_first_places(tree, source),
                 )
             )

@@ -186,15 +186,18 @@ def _word_of_another(
     if upper in (keyword.upper() for keyword in _all_keywords(lark)):
         return None
     for other, their in others:
-        for keyword in _all_keywords(their):
-            if keyword.upper() == upper:
-                kind = "an operator" if upper in other.translator.INFIX else "a function"
-                return source.error(
-                    f"{keyword} is {kind} of {other.title}, not of {language.title}",
-                    source.span(word.start(), word.end()),
-                    f"read the query as {other.name}: --language {other.name}, or in Python "
-                    f'language="{other.name}"',
-                )
+        for terminal, keywords in _keywords(their).items():
+            keyword = next((each for each in keywords if each.upper() == upper), None)
+            if keyword is None:
+                continue
+            kind = "a function" if "FUNCTION" in terminal else "a word"
+            kind = "an operator" if upper in other.translator.INFIX else kind
+            return source.error(
+                f"{keyword} is {kind} of {other.title}, not of {language.title}",
+                source.span(word.start(), word.end()),
+                f"read the query as {other.name}: --language {other.name}, or in Python "
+                f'language="{other.name}"',
+            )
     return None
 
 

@@ -86,10 +86,6 @@ class QueryText:
             return Span(1, 1)
         return self.span(tokens[0].start_pos, tokens[-1].end_pos)
 
-    def stretch(self, tree: Tree) -> str:
-        """A tree's own part of the text as written."""
-        return self.written[self._place(tree.meta.start_pos) : self._place(tree.meta.end_pos)]
-
     def keyword_of(self, tree: Tree) -> Span:
         """The span of the word with which a tree begins."""
         start = tree.meta.start_pos

@@ -1,0 +1,86 @@
+"""A new language is what ARCHITECTURE.md says: a grammar, a translator, hints, and a row in LANGUAGES."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+from lark import Tree
+
+from penstock import languages
+from penstock.algebra.naming import names_of
+from penstock.algebra.nodes import Construct, Pattern, Select, Statement
+from penstock.errors import QueryError
+from penstock.languages import LANGUAGES, SPARQL_HINTS, Language, parse
+from penstock.languages.ep_sparql import EpSparqlTranslator
+
+GRAMMAR = r"""
+%extend _statement: register | event
+register: _REGISTER _QUERY NAME _AS query
+event: _EVENT NAME group_graph_pattern
+_REGISTER: /(?:REGISTER)\b/i
+_QUERY: /(?:QUERY)\b/i
+_EVENT: /(?:EVENT)\b/i
+NAME.-1: /[a-z]\w*/
+"""
+TEXT = """\
+PREFIX : <http://e.org/>
+EVENT hot { ?s :temperature ?t FILTER (?t > 80) }
+REGISTER QUERY alarms AS SELECT ?s WHERE { { ?s :hot ?t } SEQ { ?s :hot ?u } }
+CONSTRUCT { ?s :hot ?t } WHERE { ?s :temperature ?t }
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event(Statement):
+    """A declaration: a kind of statement that does not run."""
+
+    pattern: Pattern
+
+
+class Translator(EpSparqlTranslator):
+    def statement(self, tree: Tree, **about) -> Statement:
+        if tree.data == "query":
+            return super().statement(tree, **about)
+        name, content = tree.children
+        about["name"] = str(name)
+        if tree.data == "event":
+            return Event(pattern=self.group(content), **about)
+        return super().statement(content, **about)
+
+
+@pytest.fixture(autouse=True)
+def registering(tmp_path, monkeypatch):
+    grammar = tmp_path / "registering.lark"
+    grammar.write_text(GRAMMAR)
+    language = Language(
+        "registering",
+        "Registering",
+        ("sparql.lark", "ep_sparql.lark", str(grammar)),
+        Translator,
+        replace(SPARQL_HINTS, begin=("EVENT", "REGISTER", *SPARQL_HINTS.begin), foreign=()),
+        endings=(".reg",),
+    )
+    monkeypatch.setitem(LANGUAGES, language.name, language)
+    monkeypatch.setitem(languages.ENDINGS, ".reg", language)
+
+
+def test_registrations_declarations_and_rules_are_statements_of_a_module():
+    module = parse(TEXT, origin="pumps.reg")
+    assert module.language == "registering"
+    assert [type(each).__name__ for each in module.statements] == ["Event", "ParsedQuery", "ParsedQuery"]
+    assert [type(query.query) for query in module.queries] == [Select, Construct]
+    assert names_of(module.queries) == ["alarms", "pumps"]
+    assert [each.place.line for each in module.statements] == [2, 3, 4]
+
+
+def test_errors_know_its_words():
+    with pytest.raises(QueryError, match="EVNT is not known here") as caught:
+        parse("EVNT hot { ?s ?p ?o }", language="registering")
+    assert caught.value.hint == "did you mean EVENT?"
+    with pytest.raises(QueryError) as caught:
+        parse("# nothing", language="registering")
+    assert caught.value.hint == "begin with EVENT, REGISTER, SELECT, CONSTRUCT, ASK or DESCRIBE"
+    with pytest.raises(QueryError, match="EVENT is a word of Registering, not of EP-SPARQL") as caught:
+        parse("EVENT hot { ?s ?p ?o }")
+    assert "--language registering" in caught.value.hint
