@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
@@ -27,6 +28,8 @@ from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import graph_of
 from penstock.plan.catalog import StreamName
 from penstock.timeline import NEVER
+
+_NUMBERS = count(-1, -1)  # of elements, which come once each
 
 
 def key_of(case: Case) -> int:
@@ -53,8 +56,16 @@ def occurrences_of(elements: Iterable[Element], key: int) -> Occurrences:
         for triple in element.triples
     ]
     columns = np.array(rows, np.int64).reshape(-1, 5).T.copy()
+    numbers = [next(_NUMBERS) for _ in elements]
+    sizes = [len(element.triples) for element in elements]
     instants = np.unique(np.array([element.end for element in elements], np.int64))
-    return Occurrences(*columns, instants=instants, terms=table.chunk(), elements=len(elements))
+    return Occurrences(
+        *columns,
+        instants=instants,
+        terms=table.chunk(),
+        elements=len(elements),
+        element=np.repeat(np.array(numbers, np.int64), sizes),
+    )
 
 
 def engine_answers(

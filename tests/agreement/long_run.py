@@ -1,6 +1,7 @@
 """Compares the engine with the oracle, or with SQL, on many random cases.
 
     python tests/agreement/long_run.py oracle FIRST COUNT    some dozens of elements each
+    python tests/agreement/long_run.py scopes FIRST COUNT    the same, with patterns that ask for one element
     python tests/agreement/long_run.py sql FIRST COUNT       20,000 elements and more each
 
 Cases run with 1, 2 or 8 shards, with tiny thresholds and with the real ones, some of them with late
@@ -22,9 +23,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agreement import large_streams  # noqa: E402
 from agreement.engine_runs import engine_answers  # noqa: E402
+from oracle.cases import Case  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
 from oracle.evaluate import TooManySolutions  # noqa: E402
 from oracle.generator import answers, make_case  # noqa: E402
+from oracle.scopes import scope_case  # noqa: E402
 from oracle.stream_data import delayed  # noqa: E402
 from penstock.errors import QueryError  # noqa: E402
 
@@ -49,10 +52,17 @@ def _too_slow(*_) -> None:
 
 
 def against_oracle(seed: int) -> Outcome | None:
-    """Compares one case; None if it is too large for the oracle, or without a closure."""
     case = make_case(seed)
-    if seed % 2:
-        case = delayed(case)
+    return _compared(delayed(case) if seed % 2 else case)
+
+
+def in_scopes(seed: int) -> Outcome | None:
+    return _compared(scope_case(seed))
+
+
+def _compared(case: Case) -> Outcome | None:
+    """Compares one case; None if it is too large for the oracle, or without a closure."""
+    seed = case.seed
     signal.alarm(PATIENCE)
     try:
         expected = answers(case)
@@ -106,7 +116,7 @@ def compared(compare: Callable[[int], Outcome | None], seeds: range) -> Iterator
 def main(kind: str, first: int, count: int) -> int:
     begun = time.time()
     signal.signal(signal.SIGALRM, _too_slow)
-    compare = {"oracle": against_oracle, "sql": against_sql}[kind]
+    compare = {"oracle": against_oracle, "scopes": in_scopes, "sql": against_sql}[kind]
     counts: Counter[str] = Counter()
     for seed, counts in compared(compare, range(first, first + count)):
         if (seed - first + 1) % 100 == 0 or seed == first + count - 1:

@@ -42,6 +42,7 @@ from penstock.algebra import (
     ZeroOrMore,
     ZeroOrOne,
 )
+from penstock.algebra.scopes import ELEMENT
 from penstock.terms import BlankNode, NamedNode
 
 ROUNDS_AT_MOST = 50
@@ -269,6 +270,8 @@ def _uses(
     is timed; without one, it counts as if time stood still.
     """
     absent = use if use is Use.EARLIER else Use.ABSENT
+    if isinstance(node, (BGP, PathPattern)) and node.scope == ELEMENT:
+        return  # what rules derive is in no element
     if isinstance(node, BGP):
         yield from ((triple, use, None) for triple in node.triples)
     elif isinstance(node, PathPattern):
@@ -357,6 +360,8 @@ def _may_match(made: TriplePattern, wanted: TriplePattern) -> bool:
 
 def certainly_timed(node: Pattern, active: ActiveGraph, dataset: TimedDataset) -> bool:
     """Whether the pattern can have no timeless solution."""
+    if isinstance(node, (BGP, PathPattern)) and node.scope == ELEMENT:
+        return True
     if isinstance(node, BGP):
         timeless = [o for source in active if not source.is_stream for o in source.occurrences]
         return any(

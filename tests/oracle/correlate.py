@@ -38,12 +38,12 @@ def correlated(pattern: Pattern, mu: Bindings) -> Pattern:
     if isinstance(pattern, BGP):
         names = {part.name for t in pattern.triples for part in t if isinstance(part, Var)}
         triples = tuple(TriplePattern(*(_term(part, mu) for part in t)) for t in pattern.triples)
-        return _bound(BGP(triples), names, mu)
+        return _bound(BGP(triples, pattern.scope), names, mu)
     if isinstance(pattern, PathPattern):
         ends = (pattern.subject, pattern.object)
         names = {end.name for end in ends if isinstance(end, Var)}
         subject, object_ = (_term(end, mu) for end in ends)
-        return _bound(PathPattern(subject, pattern.path, object_), names, mu)
+        return _bound(PathPattern(subject, pattern.path, object_, pattern.scope), names, mu)
     if isinstance(pattern, Values):
         rows = tuple(row for row in pattern.rows if _agrees(pattern.vars, row, mu))
         return Values(pattern.vars, rows)

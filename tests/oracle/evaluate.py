@@ -18,6 +18,7 @@ from oracle.model import (
     ActiveGraph,
     Occurrence,
     Solution,
+    StaticGraph,
     TimedDataset,
     combine,
     compatible,
@@ -49,6 +50,7 @@ from penstock.algebra import (
     Values,
     Var,
 )
+from penstock.algebra.scopes import ELEMENT, STREAM
 from penstock.functions import chance
 
 PAIRS_AT_MOST = 200_000
@@ -89,7 +91,22 @@ class Scope:
 
 def evaluate_pattern(pattern: Pattern, scope: Scope) -> list[Solution]:
     """The solutions of a pattern in the active graph."""
+    if isinstance(pattern, (BGP, PathPattern)) and pattern.scope == ELEMENT and pattern != BGP((), ELEMENT):
+        return _in_elements(pattern, scope)
     return _OPERATORS[type(pattern)](pattern, scope)
+
+
+def _in_elements(pattern: BGP | PathPattern, scope: Scope) -> list[Solution]:
+    """The solutions in the graph of each element that is not empty, each with the element's interval."""
+    everywhere = replace(pattern, scope=STREAM)
+    return [
+        replace(one, start=start, end=end)
+        for source in scope.active
+        if source.is_stream
+        for triples, start, end in source.elements or ()
+        if triples
+        for one in evaluate_pattern(everywhere, replace(scope, active=(StaticGraph(triples),)))
+    ]
 
 
 # --- the leaves --------------------------------------------------------------------------

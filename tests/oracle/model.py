@@ -97,6 +97,7 @@ class Stream:
 
     occurrences: frozenset[Occurrence]
     instants: frozenset[int]
+    elements: tuple[tuple[frozenset[Triple], int, int], ...] | None = None  # None: rules derive it
 
     is_stream = True
 
@@ -105,6 +106,7 @@ class Stream:
         return Stream(
             frozenset(o for o in self.occurrences if o.end < instant),
             frozenset(t for t in self.instants if t < instant),
+            None if self.elements is None else tuple(each for each in self.elements if each[2] < instant),
         )
 
 
@@ -158,4 +160,5 @@ def stream_of(elements: Iterable[tuple[Iterable[Triple], int, int]]) -> Stream:
     return Stream(
         frozenset(Occurrence(*t, start, end) for triples, start, end in elements for t in triples),
         frozenset(end for _, _, end in elements),
+        tuple((frozenset(triples), start, end) for triples, start, end in elements),
     )

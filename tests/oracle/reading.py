@@ -26,6 +26,7 @@ from penstock.algebra import (
     Values,
     Var,
 )
+from penstock.algebra.scopes import STREAM
 
 PATTERN_LEAVES = (BGP, PathPattern, Values)
 EXPRESSION_NODES = (Call, Exists, Aggregate)
@@ -56,10 +57,11 @@ def exists_in(expression) -> list[Exists]:
 
 def streams_read(node, active: ActiveGraph, dataset: TimedDataset) -> set[Stream]:
     """The streams in the active graphs of all triple patterns and paths of a pattern."""
-    if isinstance(node, BGP):
-        return {s for s in active if s.is_stream} if node.triples else set()
-    if isinstance(node, PathPattern):
-        return {s for s in active if s.is_stream}
+    if isinstance(node, BGP) and not node.triples:
+        return set()
+    if isinstance(node, (BGP, PathPattern)):
+        # What rules derive is in no element.
+        return {s for s in active if s.is_stream and (node.scope == STREAM or s.elements is not None)}
     if isinstance(node, Values):
         return set()
     if isinstance(node, Graph):

@@ -2,3 +2,4 @@
 
 from penstock.algebra.nodes import *  # noqa: F401,F403
 from penstock.algebra.relations import *  # noqa: F401,F403
+from penstock.algebra.scopes import ELEMENT, STREAM, Scope, window_scope  # noqa: F401

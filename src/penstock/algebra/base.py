@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Union, dataclass_transform
 
 from penstock.algebra.relations import Side
+from penstock.algebra.scopes import STREAM, Scope
 from penstock.errors import InternalError
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
@@ -196,6 +197,7 @@ class GraphPattern(Node):
     uses_in: ClassVar[str] = "FILTER"  # where its expressions stand, in words
     per_instant: ClassVar[bool] = False  # it looks at all solutions that complete at one instant
     # (No field of a node may have a name from here on: it would be that field's default.)
+    scope: Scope = STREAM  # what its triples and paths may combine
     absent: int | None = None  # the place of the part whose solutions may be lacking
     restriction: Expression | None = None  # what all its solutions, or combinations, fulfil
     shows: tuple[Var, ...] | None = None  # the variables that can be seen from outside; None: all

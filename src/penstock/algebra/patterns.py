@@ -25,6 +25,7 @@ from penstock.algebra.base import (
     variables_among,
 )
 from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Meeting, Relation, Side
+from penstock.algebra.scopes import STREAM, Scope
 from penstock.terms import NamedNode, Term
 
 # --- property paths ----------------------------------------------------------------------
@@ -93,10 +94,12 @@ class TriplePattern(Node):
 class BGP(Atom):
     """Triples that may come from several stream elements; the interval is their hull.
 
-    `BGP(())` is the unit: one empty, timeless solution.
+    The scope may be narrower: then all of them come from one element. `BGP(())` is the unit: one
+    empty, timeless solution.
     """
 
     triples: tuple[TriplePattern, ...]
+    scope: Scope = STREAM
 
     title = "the group of triples"
 
@@ -109,7 +112,7 @@ class BGP(Atom):
         return frozenset().union(*map(variables_among, self.triples))
 
     def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
-        if len(self.triples) < 2:
+        if len(self.triples) < 2 or self.scope != STREAM:  # an element is known at its end
             return ()
         return (Kept(f"matches of its {len(self.triples)} triples", None, bound),)
 
@@ -121,6 +124,7 @@ class PathPattern(Atom):
     subject: TermOrVar
     path: Path
     object: TermOrVar
+    scope: Scope = STREAM
 
     title = "the path"
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from penstock.algebra import nodes as a
 from penstock.algebra.base import UnknownNode
 from penstock.algebra.relations import HULL
+from penstock.algebra.scopes import STREAM
 from penstock.terms import XSD, BlankNode, Literal, NamedNode
 
 _WIDTH = 88
@@ -107,9 +108,9 @@ def _form(node) -> Form:
         case a.TriplePattern():
             return ("triple", *_forms(node))
         case a.BGP():
-            return ("bgp", *_forms(node.triples))
+            return ("bgp", *_scope(node), *_forms(node.triples))
         case a.PathPattern():
-            return ("path", _form(node.subject), _form(node.path), _form(node.object))
+            return ("path", *_scope(node), _form(node.subject), _form(node.path), _form(node.object))
         case a.Join():
             interval = () if node.interval is HULL else (node.interval.value,)
             return (node.operator, *interval, _form(node.left), _form(node.right))
@@ -147,6 +148,10 @@ def _form(node) -> Form:
             limit = "_" if node.limit is None else str(node.limit)
             return ("Slice", str(node.offset), limit, _form(node.pattern))
     raise UnknownNode(node, "how it is printed")
+
+
+def _scope(node: a.BGP | a.PathPattern) -> tuple[str, ...]:
+    return () if node.scope == STREAM else (str(node.scope).lower(),)
 
 
 def _query(query: a.Query) -> Form:

@@ -9,14 +9,24 @@ from penstock.columns.ids import id_of
 from penstock.columns.terms import TermChunk
 from penstock.engine.tuning import Tuning
 from penstock.knowledge.graphs import StaticGraph
-from penstock.plan.steps import Scan
+from penstock.plan.steps import ELEMENT, Scan
 from penstock.timeline import TIMELESS_END, TIMELESS_START
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def match(scan: Scan, triples: tuple[np.ndarray, ...], start: np.ndarray, end: np.ndarray, key: int) -> Frame:
-    """The rows of a scan among triples (three columns of ids of the run's key) with these intervals."""
+def match(
+    scan: Scan,
+    triples: tuple[np.ndarray, ...],
+    start: np.ndarray,
+    end: np.ndarray,
+    key: int,
+    element: np.ndarray | None = None,
+) -> Frame:
+    """The rows of a scan among triples (three columns of ids of the run's key) with these intervals.
+
+    `element` has the numbers of their elements, for scans that ask.
+    """
     chosen: np.ndarray | None = None
     columns: dict[str, np.ndarray] = {}
     for term, column in zip((scan.subject, scan.predicate, scan.object), triples, strict=True):
@@ -28,6 +38,8 @@ def match(scan: Scan, triples: tuple[np.ndarray, ...], start: np.ndarray, end: n
             columns[term] = column
             continue
         chosen = same if chosen is None else chosen & same
+    if scan.element:
+        columns[ELEMENT] = element
     ids = np.stack(list(columns.values())) if columns else np.empty((0, len(start)), np.int64)
     frame = Frame(scan.vars, ids, start, end)
     return frame if chosen is None or chosen.all() else frame.take(chosen)

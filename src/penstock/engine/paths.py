@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from penstock.algebra.relations import ANY, Meeting, Side
+from penstock.algebra.relations import Meeting, Side
 from penstock.columns.frame import Frame
 from penstock.engine.chains import Index, probe_pairs
 from penstock.engine.operators import Clock, Gathering, Seen, Surroundings
@@ -19,7 +19,7 @@ class ClosureOperator(Gathering):
 
     def __init__(self, step: steps.Closure, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        meeting = Meeting(ANY, within=step.within)
+        meeting = Meeting(step.relation, within=step.within)
         store = self.store("pairs", step.vars, Until(meeting.latest_end(Side.LEFT)))
         self.seen = Seen(store, at_once=True)
         # A pair (x, y) is followed by those that begin at y, and preceded by those that end at x.

@@ -107,7 +107,7 @@ class Program:
         return {
             name: id_of(scan.predicate, self.key)
             for name, scan in self._scans
-            if not isinstance(scan.predicate, str) and len(scan.vars) < 2
+            if not isinstance(scan.predicate, str) and sum(map(steps.is_variable, scan.vars)) < 2
         }
 
     @cached_property
@@ -150,7 +150,9 @@ class Program:
         occurred: list[str] = []
         for name, scan in self._scans:
             if Stream(stream) in scan.sources:
-                found = match(scan, triples, occurrences.start, occurrences.end, self.key)
+                found = match(
+                    scan, triples, occurrences.start, occurrences.end, self.key, occurrences.element
+                )
                 if len(found):
                     matched[name] = len(found)
                 elif name in self._narrow and (occurrences.predicate == self._narrow[name]).any():

@@ -17,30 +17,14 @@ from penstock.algebra.nodes import Aggregate, Expression, TriplePattern, tighter
 from penstock.algebra.relations import ANY, HULL, IntervalRule, Meeting, Relation, Side
 from penstock.plan import sources
 from penstock.plan.analysis.bounds import duration_bound
+from penstock.plan.hidden import *  # noqa: F403 — columns beside those of variables
+from penstock.plan.hidden import ELEMENT
 from penstock.plan.sources import Sources
 from penstock.terms import Term
 
 Vars = tuple[str, ...]
 Streams = frozenset[int]
 """The streams whose elements' ends are the instants of a query."""
-
-
-MARK, TAG, OWN, OTHER = ".exists", ".tag", ".own ", ".other "
-
-
-def is_variable(column: str) -> bool:
-    """Whether a column binds a variable, rather than saying what EXISTS found or substituted."""
-    return not column.startswith((MARK, TAG, OWN, OTHER))
-
-
-def own(name: str) -> str:
-    """The column with what a solution binds itself, where an outer binding of EXISTS is substituted."""
-    return OWN + name
-
-
-def other(name: str) -> str:
-    """The same of the other side of an optional join."""
-    return OTHER + name
 
 
 class Step:
@@ -161,7 +145,8 @@ class Scan(Step):
 
     Each position holds a term to match, or the name of its column: `s`, `p` or `o`, or that
     of an earlier position which must hold the same term. `key` is the position by whose
-    term rows are spread over shards; None: all go to one.
+    term rows are spread over shards; None: all go to one. `element`: the last column has the number
+    of the element; then all sources are streams.
     """
 
     subject: Term | str
@@ -169,11 +154,12 @@ class Scan(Step):
     object: Term | str
     sources: Sources
     key: str | None = None
+    element: bool = False
 
     @cached_property
     def vars(self) -> Vars:
-        names = (term for term in (self.subject, self.predicate, self.object) if isinstance(term, str))
-        return tuple(dict.fromkeys(names))
+        names = [term for term in (self.subject, self.predicate, self.object) if isinstance(term, str)]
+        return tuple(dict.fromkeys([*names, ELEMENT] if self.element else names))
 
     @property
     def certain(self) -> frozenset[str]:
@@ -387,11 +373,12 @@ class Join(Step):
 class Closure(SameColumns):
     """`path+`: the pairs of the input (its first columns) closed under composition with hull.
 
-    A third column is the tag of an outer solution of EXISTS; pairs of one tag compose.
+    Other columns are the element, and the tag of an outer solution of EXISTS; pairs of one tag compose.
     """
 
     input: Step
     within: int | None = None
+    relation: Relation = ANY
 
 
 # --- absence: decided when the watermark has passed the required solution's end ----------------

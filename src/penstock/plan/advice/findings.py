@@ -31,6 +31,7 @@ from penstock.algebra.nodes import (
     Pattern,
     Var,
 )
+from penstock.algebra.scopes import STREAM
 from penstock.errors import Finding, Span
 from penstock.functions.builtins import FUNCTIONS, PREDICATES
 from penstock.functions.evaluate import known_function
@@ -243,7 +244,7 @@ def _cartesian(
             "FILTER NOT EXISTS { … } removes also then",
             place_of(pattern) or place.first(possible(parts[1])),
         )
-    elif len(pattern.leaves) > 1 and timed(dataset.default):
+    elif len(pattern.leaves) > 1 and pattern.scope == STREAM and timed(dataset.default):
         yield from _unconnected(pattern, place, conditions)
     elif len(parts) == 1 and pattern.restriction is not None:
         conditions = (*conditions, pattern.restriction)

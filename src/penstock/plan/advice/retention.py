@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from penstock.algebra.base import Kept
 from penstock.algebra.nodes import Pattern
+from penstock.algebra.scopes import STREAM
 from penstock.plan.analysis.bounds import Bound, inherit, longest, own_bound
 from penstock.plan.analysis.matching import LeafPattern, look_ups
 from penstock.plan.analysis.reads import reads_stream
@@ -45,7 +46,7 @@ def memories(pattern: Pattern, bound: Bound = None, dataset: ActiveDataset = ONE
         if _depends_on_stream(pattern, each, dataset):
             of = pattern if each.part is None else parts[each.part]
             yield Memory(pattern, pattern.operator, each.words, each.bound, of, each.absence)
-    if any(map(_is_long, pattern.leaves)) and timed(dataset.default):
+    if any(map(_is_long, pattern.leaves)) and pattern.scope == STREAM and timed(dataset.default):
         yield Memory(pattern, "Path", f"the steps of `{leaf_text(pattern)}`", bound, pattern)
     for inner in exists_patterns(pattern):
         if reads_stream(inner, dataset):

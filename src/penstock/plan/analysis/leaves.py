@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from penstock.algebra.nodes import Ask, Pattern, Query
 from penstock.plan.analysis.matching import LeafPattern
-from penstock.plan.analysis.reads import Templates, can_be_timeless, reads_stream
+from penstock.plan.analysis.reads import Templates, can_be_timeless, leaf_sources, reads_stream
 from penstock.plan.analysis.walk import children, described, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Sources
@@ -46,7 +46,7 @@ def leaves(
     `derived` are the template triples that rules can make without an interval.
     """
     for leaf in pattern.leaves:
-        yield Leaf(leaf, dataset.default, absent, later)
+        yield Leaf(leaf, leaf_sources(pattern, dataset), absent, later)
     inside = dataset if pattern.graph is None else dataset.within(pattern.graph)
     for place, part in enumerate(children(pattern)):
         yield from leaves(

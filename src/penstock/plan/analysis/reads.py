@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from penstock.algebra.facts import once
 from penstock.algebra.nodes import Ask, PathPattern, Pattern, Query, TriplePattern
+from penstock.algebra.scopes import STREAM
 from penstock.plan.analysis.matching import LeafPattern, can_match, look_ups, may_have_no_length
 from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
-from penstock.plan.sources import Sources, rule_graphs, timed
+from penstock.plan.sources import Sources, Stream, rule_graphs, timed
 from penstock.terms import NamedNode
 
 Templates = tuple[tuple[str | None, TriplePattern], ...]
@@ -27,10 +28,17 @@ def inside(pattern: Pattern, dataset: ActiveDataset) -> tuple[ActiveDataset, ...
     return (dataset,) if pattern.graph is None else dataset.each_within(pattern.graph)
 
 
+def leaf_sources(pattern: Pattern, dataset: ActiveDataset) -> Sources:
+    """What the triples and paths of a node read: elements are in streams only."""
+    if pattern.scope == STREAM:
+        return dataset.default
+    return frozenset(source for source in dataset.default if isinstance(source, Stream))
+
+
 @once
 def reads_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
     """Whether a triple pattern or path in it, also inside EXISTS, may match a stream."""
-    if pattern.leaves and timed(dataset.default):
+    if pattern.leaves and timed(leaf_sources(pattern, dataset)):
         return True
     parts = children(pattern) + exists_patterns(pattern)
     return any(reads_stream(part, seen) for seen in inside(pattern, dataset) for part in parts)
@@ -39,7 +47,7 @@ def reads_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
 @once
 def sources_read(pattern: Pattern, dataset: ActiveDataset) -> Sources:
     """The sources that triple patterns and paths of it read."""
-    own = dataset.default if pattern.leaves else frozenset()
+    own = leaf_sources(pattern, dataset) if pattern.leaves else frozenset()
     parts = children(pattern) + exists_patterns(pattern)
     return own.union(*(sources_read(part, seen) for seen in inside(pattern, dataset) for part in parts))
 
@@ -74,6 +82,8 @@ def can_be_timeless(
     `in_exists`: terms may be substituted for its variables, also for the ends of a path.
     """
     if pattern.leaves:
+        if pattern.scope != STREAM:
+            return False
         return all(_matches_timeless(leaf, dataset, derived, in_exists) for leaf in pattern.leaves)
     if _absence_in_stream(pattern, dataset) or (pattern.per_instant and reads_stream(pattern, dataset)):
         return False

@@ -15,12 +15,13 @@ from penstock.algebra import balance
 from penstock.algebra import nodes as a
 from penstock.algebra.base import UnknownNode
 from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Side
+from penstock.algebra.scopes import STREAM
 from penstock.errors import QueryError
 from penstock.functions import chance
 from penstock.plan import steps
 from penstock.plan.analysis import bounds, variables, walk
 from penstock.plan.catalog import Catalog
-from penstock.plan.compilation.context import Context
+from penstock.plan.compilation.context import Context, in_scope
 from penstock.plan.compilation.joining import joined
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
@@ -124,20 +125,23 @@ class Compiler(PathCompiler):
             else:
                 positions.append(term)
         if isinstance(positions[0], Literal) or isinstance(positions[1], (Literal, BlankNode)):
-            return steps.Table(tuple(seen), ())
+            return steps.Table((*seen, *context.hidden), ())
         for source in context.sources:
             if isinstance(source, Window):
                 raise QueryError(f"the window {source.name} cannot be read: windows are not built yet")
-        scan: Step = steps.Scan(*positions, context.sources, key)
-        return steps.Rename(steps.Unique(scan) if unique else scan, tuple(seen))
+        scan: Step = steps.Scan(*positions, context.sources, key, context.element)
+        return steps.Rename(steps.Unique(scan) if unique else scan, (*seen, *context.hidden))
 
     def bgp(self, node: a.BGP, context: Context) -> Step:
         if not node.triples:
             return UNIT
+        if not context.element and node.scope != STREAM:
+            step = self.bgp(node, in_scope(node, context))
+            return columns_of(step, tuple(var for var in step.vars if var != steps.ELEMENT))
         if len(node.triples) == 1:
             return self.scan(node.triples[0], context)
         scans = [self.scan(triple, context, unique=False) for triple in node.triples]
-        return steps.Unique(joined(scans, context.within))
+        return steps.Unique(joined(scans, context.within, context.relation))
 
     def _values(self, node: a.Values, context: Context) -> Step:
         return steps.Table(tuple(var.name for var in node.vars), node.rows)

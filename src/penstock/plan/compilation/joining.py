@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
+from penstock.algebra.relations import ANY, Relation
 from penstock.plan.steps import Join, Step
 
 TOGETHER = 32
@@ -13,21 +14,21 @@ TOGETHER = 32
 parts again, and so on: what walks through steps recurs, so they must not be deep."""
 
 
-def joined(parts: Sequence[Step], within: int | None) -> Step:
+def joined(parts: Sequence[Step], within: int | None, relation: Relation = ANY) -> Step:
     """The join of all parts. Next comes one that is connected, so that no cartesian product arises."""
     together = TOGETHER
     while len(parts) > together:
         groups = connected(parts, together)
         if len(groups) == len(parts):  # nothing is connected with anything
             groups = [parts[i : i + together] for i in range(0, len(parts), together)]
-        parts = [_one_by_one(group, within) for group in groups]
-    return _one_by_one([part for group in connected(parts, together) for part in group], within)
+        parts = [_one_by_one(group, within, relation) for group in groups]
+    return _one_by_one([part for group in connected(parts, together) for part in group], within, relation)
 
 
-def _one_by_one(parts: Sequence[Step], within: int | None) -> Step:
+def _one_by_one(parts: Sequence[Step], within: int | None, relation: Relation) -> Step:
     step, *rest = parts
     for part in rest:
-        step = Join(step, part, within=within)
+        step = Join(step, part, relation, within=within)
     return step
 
 

@@ -8,9 +8,10 @@ from functools import reduce
 
 from penstock.algebra import nodes as a
 from penstock.algebra.balance import conjunction
+from penstock.algebra.scopes import STREAM
 from penstock.plan import steps
 from penstock.plan.analysis.matching import may_have_no_length
-from penstock.plan.compilation.context import Context
+from penstock.plan.compilation.context import Context, in_scope
 from penstock.plan.steps import Step, columns_of
 from penstock.terms import NamedNode
 
@@ -55,6 +56,8 @@ class PathCompiler(ABC):
     def bgp(self, node: a.BGP, context: Context) -> Step: ...
 
     def _pathpattern(self, node: a.PathPattern, context: Context) -> Step:
+        if node.scope != STREAM:
+            context = in_scope(node, context)
         if context.outer is None:
             return self._between(node, context)
         ends = [end.name for end in (node.subject, node.object) if isinstance(end, a.Var)]
@@ -101,7 +104,7 @@ class PathCompiler(ABC):
             return self._negated(path, ends, context)
         pairs = steps.Unique(self._inner(path.path, ends, context))
         if not isinstance(path, a.ZeroOrOne):
-            pairs = steps.Closure(pairs, context.within)
+            pairs = steps.Closure(pairs, context.within, context.relation)
         if isinstance(path, a.OneOrMore):
             return pairs
         same = a.Call("SAMETERM", (a.Var(ends.x), a.Var(ends.y)))
@@ -118,7 +121,9 @@ class PathCompiler(ABC):
 
         def join(step: Step) -> None:
             nonlocal joined
-            joined = step if joined is None else steps.Join(joined, step, within=context.within)
+            if joined is not None:
+                step = steps.Join(joined, step, context.relation, within=context.within)
+            joined = step
 
         for place, link in enumerate(links):
             begin, end = names[place], names[place + 1]
@@ -167,7 +172,7 @@ class PathCompiler(ABC):
                 step = self.scan(triple, context)
                 if others := [a.Call("!", (a.Call("SAMETERM", (p, name)),)) for name in names]:
                     step = steps.Select(step, conjunction(others))
-                directions.append(columns_of(step, ends.columns))
+                directions.append(columns_of(step, (*ends.columns, *context.hidden)))
         return steps.merged(directions)
 
     def _zero_length(self, ends: Ends, context: Context) -> Step:
@@ -175,7 +180,10 @@ class PathCompiler(ABC):
             return self._at_constants(constants, ends, context)
         s, p, o = (a.Var(self.fresh(kind)) for kind in "spo")
         triples = self.scan(a.TriplePattern(s, p, o), context, unique=False)
-        nodes = [steps.Rename(columns_of(triples, (node.name,)), (ends.x,)) for node in (s, o)]
+        hidden = context.hidden
+        nodes = [
+            steps.Rename(columns_of(triples, (node.name, *hidden)), (ends.x, *hidden)) for node in (s, o)
+        ]
         return steps.Compute(steps.Unique(steps.Merge(*nodes), subsume=True), ends.y, a.Var(ends.x))
 
     def _at_constants(self, constants: list[a.TermOrVar], ends: Ends, context: Context) -> Step:
@@ -183,14 +191,23 @@ class PathCompiler(ABC):
         names = [constant.name for constant in constants if isinstance(constant, a.Var)]
         if not names:
             rows = ((constants[0], constants[0]),) if len(constants) == 1 else ()
-            return steps.Table(ends.columns, rows)
+            return self._in_each_element(steps.Table(ends.columns, rows), context)
         bindings = context.outer.bindings(names)
         for constant in constants:
             if constant != a.Var(names[0]):
                 bindings = steps.Select(bindings, a.Call("SAMETERM", (a.Var(names[0]), constant)))
         bindings = columns_of(bindings, (names[0], context.outer.tag))
         one = steps.Rename(bindings, (ends.x, context.outer.tag))
+        one = self._in_each_element(one, context)
         return _pairs_of(steps.Compute(one, ends.y, a.Var(ends.x)), ends, context)
+
+    def _in_each_element(self, step: Step, context: Context) -> Step:
+        """What holds in every graph, where the scope is an element: in each one that has a triple."""
+        if not context.element:
+            return step
+        triple = a.TriplePattern(*(a.Var(self.fresh(kind)) for kind in "spo"))
+        triples = self.scan(triple, context, unique=False)
+        return steps.Join(step, steps.Unique(columns_of(triples, context.hidden)))
 
 
 def _links(path: a.Path) -> list[a.Path]:
@@ -237,7 +254,7 @@ def _where(step: Step, column: str, end: a.TermOrVar, context: Context, *, diffe
 def _pairs_of(step: Step, ends: Ends, context: Context) -> Step:
     """The columns of the ends, and the tag where EXISTS substitutes."""
     tagged = context.outer is not None and context.outer.tag in step.vars
-    return columns_of(step, (*ends.columns, context.outer.tag) if tagged else ends.columns)
+    return columns_of(step, (*ends.columns, *context.hidden, *([context.outer.tag] if tagged else [])))
 
 
 def _merged(left: Step, right: Step, context: Context) -> Step:

@@ -1,0 +1,22 @@
+"""The columns of solutions that are no variables: where rows come from, what EXISTS found or substituted."""
+
+from __future__ import annotations
+
+MARK, TAG, OWN, OTHER = ".exists", ".tag", ".own ", ".other "
+ELEMENT = ".element"
+"""The column with the number of the element that a row comes from."""
+
+
+def is_variable(column: str) -> bool:
+    """Whether a column binds a variable, rather than telling of elements or of what EXISTS found."""
+    return not column.startswith((MARK, TAG, OWN, OTHER, ELEMENT))
+
+
+def own(name: str) -> str:
+    """The column with what a solution binds itself, where an outer binding of EXISTS is substituted."""
+    return OWN + name
+
+
+def other(name: str) -> str:
+    """The same of the other side of an optional join."""
+    return OTHER + name

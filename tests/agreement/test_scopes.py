@@ -1,0 +1,155 @@
+"""Patterns whose triples come from one element, which no language writes yet, against the oracle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields, replace
+from random import Random
+
+import pytest
+
+from agreement.engine_runs import engine_answers, occurrences_of, program_of
+from agreement.tunings import tiny
+from oracle.cases import Case, Element, StreamData
+from oracle.evaluate import TooManySolutions
+from oracle.generator import answers
+from oracle.scopes import scope_case, scoped
+from oracle.vocabulary import EPOCH, PROLOGUE, TICK, iri
+from penstock import algebra as a
+from penstock.algebra.printing import to_sexpr
+from penstock.errors import QueryError
+from penstock.languages import parse_query
+from penstock.plan import steps
+from penstock.plan.analysis.keys import Key
+
+
+def compared(seeds) -> Counter[str]:
+    """Runs these cases; what became of them."""
+    counts: Counter[str] = Counter()
+    for seed in seeds:
+        case = scope_case(seed)
+        try:
+            expected = answers(case)
+        except TooManySolutions:
+            counts["left out"] += 1
+            continue
+        try:
+            found = engine_answers(case, (1, 2, 8)[seed % 3], restore=seed % 2 == 0)
+        except QueryError as refusal:
+            assert "recursion" in refusal.message, case
+            counts["refused"] += 1
+            continue
+        for mine, theirs in zip(found, expected, strict=True):
+            assert mine == theirs, f"{case}\nmissing {theirs - mine}\nsurplus {mine - theirs}"
+        counts["agree"] += 1
+        counts["with answers"] += any(expected)
+    return counts
+
+
+@pytest.mark.parametrize("first", range(0, 240, 60))
+def test_the_engine_answers_as_the_definition_says(first: int):
+    counts = compared(range(first, first + 60))
+    assert counts["agree"] > 30 and counts["with answers"] > 15, counts
+
+
+# --- by hand ---------------------------------------------------------------------------------------
+
+TINY = tiny(Random("scopes"))
+
+
+def element_case(where: str, *elements: str, select: str = "*", batches: int = 1) -> Case:
+    """Elements of triples `s p o` (an element for each text, a second apart), and a query of one element."""
+    made = [
+        Element(
+            tuple(tuple(map(iri, triple.split())) for triple in text.split(",") if triple.strip()),
+            EPOCH + number // 2 * TICK,
+            EPOCH + number // 2 * TICK,
+        )
+        for number, text in enumerate(elements)
+    ]
+    text = f"{PROLOGUE} SELECT {select} WHERE {{ {where} }}"
+    algebra = (scoped(parse_query(text).query, Random(1), 1.0),)
+    places = [(0, place) for place in range(len(made))]
+    cut = max(1, len(places) // batches)
+    taken = tuple(tuple(places[at : at + cut]) for at in range(0, len(places), cut))
+    return Case(3, (StreamData(None, tuple(made)),), (), (text,), 0, taken, algebra=algebra)
+
+
+TWO_AT_ONCE = (":a :p :b, :b :q :c", ":a :p :d", ":d :q :e, :a :p :b", ":b :q :c")
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize("batches", [1, 2, 4])
+def test_triples_of_several_elements_do_not_meet(shards: int, batches: int):
+    case = element_case("?x :p ?y . ?y :q ?z", *TWO_AT_ONCE, batches=batches)
+    [found] = engine_answers(case, shards)
+    assert [found] == answers(case) and sum(found.values()) == 1
+    everywhere = replace(case, algebra=())
+    assert sum(engine_answers(everywhere, shards)[0].values()) > 1
+
+
+def test_every_element_counts():
+    case = element_case("?x :p ?y", ":a :p :b", ":a :p :b, :a :p :c", ":a :p :b")
+    [found] = engine_answers(case)
+    assert [found] == answers(case) and sum(found.values()) == 4
+
+
+@pytest.mark.parametrize(
+    ("path", "count"),
+    [("?x (:p/:q) ?z", 1), ("?x (:p|:q)+ ?y", 7), (":nowhere :p* ?y", 4), ("?x :p? ?y", 14)],
+)
+def test_paths_stay_in_an_element(path: str, count: int):
+    case = element_case(path, *TWO_AT_ONCE)
+    [found] = engine_answers(case)
+    assert [found] == answers(case) and sum(found.values()) == count
+
+
+def test_only_scans_that_ask_have_the_number_of_the_element():
+    case = element_case("?x :p ?y . ?y :q ?z", *TWO_AT_ONCE)
+    for given, asked in ((case, True), (replace(case, algebra=()), False)):
+        [planned] = program_of(given, 1).plan.queries
+        scans = [step for step in planned.step.walk() if isinstance(step, steps.Scan)]
+        assert len(scans) == 2 and all(scan.element is asked for scan in scans)
+        assert all((steps.ELEMENT in scan.vars) is asked for scan in scans)
+
+
+def test_a_variable_in_all_triples_is_the_key_and_an_element_is_none():
+    [planned] = program_of(element_case("?x :p ?y . ?x :q ?z"), 2).plan.queries
+    assert isinstance(planned.key, Key) and planned.key.variable == a.Var("x")
+    [planned] = program_of(element_case("?x :p ?y . ?y :q ?z . ?z :p ?x"), 2).plan.queries
+    assert not isinstance(planned.key, Key)
+
+
+def test_what_is_in_one_element_is_forgotten_when_time_has_passed_it():
+    texts = [":a :p :b, :b :q :c"] * 200
+    for where in ("?x :p ?y . ?y :q ?z", "?x (:p|:q)+ ?y"):
+        case = element_case(where, *texts, batches=100)
+        program, watermark, most = program_of(case, 1, TINY), 0, 0
+        shard = program.open(0)
+        for batch in case.batches:
+            elements = [case.streams[0].elements[place] for _, place in batch]
+            payloads = [payload for _, payload in program.route(0, occurrences_of(elements, program.key))]
+            list(shard.answers(payloads, watermark, False))
+            watermark = max(element.end for element in elements)
+            list(shard.answers([], watermark, False))
+            shard.changes()
+            stores = [store for operator in shard.shard.operators for store in operator.stores]
+            most = max(most, sum(len(store) for store in stores))
+        assert most < 60, where
+
+
+def test_a_scope_is_shown_and_a_window_is_refused_by_name():
+    case = element_case("?x :p ?y . ?x :p*/:q ?z")
+    shown = to_sexpr(case.algebra[0])
+    assert "(bgp element" in shown and "(path element" in shown
+
+    def windowed(node):
+        if isinstance(node, a.BGP):
+            return replace(node, scope=a.window_scope("last hour"))
+        if not isinstance(node, a.Node):
+            return node
+        return replace(node, **{each.name: windowed(getattr(node, each.name)) for each in fields(node)})
+
+    case = element_case("?x :p ?y")
+    with pytest.raises(QueryError, match="WINDOW last hour.*not built yet"):
+        program_of(replace(case, algebra=(windowed(case.algebra[0]),)), 1)
