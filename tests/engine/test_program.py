@@ -50,7 +50,7 @@ def test_a_fault_of_an_operator_names_the_step_and_the_queries(monkeypatch):
         raise ZeroDivisionError
 
     monkeypatch.setattr(shard.operators[place], "advance", fails)
-    shard._inbox[place][0].append(operators.Frame.empty(shard.net.steps[place].inputs[0].vars))
+    shard._put(place, operators.Frame.empty(shard.net.steps[place].inputs[0].vars))
     with pytest.raises(ZeroDivisionError) as raised:
         shard._run(place, operators.Clock(0, 0))
     assert raised.value.__notes__ == [f"at the step {type(shard.net.steps[place]).__name__} of query 2"]

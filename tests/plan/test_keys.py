@@ -9,11 +9,11 @@ from penstock.plan.analysis.keys import (
     Key,
     NoKey,
     find_key,
-    find_program_key,
     leaf_key_position,
     possible_keys,
 )
-from penstock.plan.analysis.rules import connections
+from penstock.plan.analysis.program_keys import find_program_keys
+from penstock.plan.analysis.recursion import feeding, programs
 from penstock.plan.catalog import Catalog, GraphName
 from plan.texts import SLIDING_SUM, iri, query
 
@@ -141,10 +141,13 @@ def test_position_of_the_key_in_a_triple_pattern():
 def program_key(*texts: str):
     queries = [query(text) for text in texts]
     datasets = [DATASET] * len(queries)
-    found = find_program_key(queries, datasets, connections(queries, datasets))
+    fed = feeding(queries, datasets)
+    [program] = programs(fed)
+    [found] = find_program_keys([program], fed, datasets)
     if isinstance(found, NoKey):
         return found
-    return [each and each.variable.name for each in found]
+    by_query = dict(zip(program.queries, found, strict=True))
+    return [each and each.variable.name for _, each in sorted(by_query.items())]
 
 
 FELL = "CONSTRUCT { ?c :fell ?y } WHERE { { ?c :p ?x } SEQ { ?c :p ?y } }"

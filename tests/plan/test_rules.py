@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.algebra import Var
+from penstock.algebra import Query, Var
 from penstock.errors import QueryError
-from penstock.plan.analysis.rules import (
-    connections,
-    instant_streams,
-    made_variables,
-    programs,
-    timeless_templates,
-    with_rules,
-)
+from penstock.plan.analysis import recursion
+from penstock.plan.analysis.new_terms import made_variables
+from penstock.plan.analysis.recursion import Feeding, RuleProgram, Sought, feeding
+from penstock.plan.analysis.rule_graphs import instant_streams, with_rules
 from penstock.plan.catalog import Catalog, GraphName, StreamName
 from penstock.plan.sources import RuleGraph
 from plan.texts import SLIDING_SUM, iri, pattern, query
 
 ONE_STREAM = Catalog()
+
+
+def fed(queries: list[Query], catalog: Catalog = ONE_STREAM) -> Feeding:
+    catalog = with_rules(catalog, queries)
+    return feeding(queries, [catalog.active(query.dataset) for query in queries])
+
+
+def connections(found: Feeding) -> list[tuple[int, Sought]]:
+    """Each rule with each look-up that finds a triple of it."""
+    return [
+        (found.made[made].rule, found.sought[sought])
+        for junction in found.junctions
+        for made in junction.made
+        for sought in junction.sought
+    ]
+
+
+def programs(queries: list[Query], catalog: Catalog, names=None) -> tuple[RuleProgram, ...]:
+    return recursion.programs(fed(queries, catalog), names)
 
 
 def shape(*texts: str, catalog: Catalog = ONE_STREAM):
@@ -43,9 +58,9 @@ MAKES_R = "CONSTRUCT { ?s :r ?o } WHERE { ?s :q ?o }"
 
 def test_a_rule_feeds_the_leaves_that_its_template_can_match():
     queries = [query(MAKES_Q), query("SELECT * { ?a :p ?b . ?b :q ?c . ?c ?any ?d }")]
-    found = connections(queries, [ONE_STREAM.active(None)] * 2)
-    assert [(c.rule, c.triple, c.query) for c in found] == [(0, 0, 1), (0, 0, 1)]
-    assert [c.look_up.predicate for c in found] == [iri("q"), Var("any")]
+    found = connections(fed(queries))
+    assert [(rule, sought.query) for rule, sought in found] == [(0, 1), (0, 1)]
+    assert {sought.look_up.predicate for _, sought in found} == {iri("q"), Var("any")}
 
 
 def test_derived_triples_are_in_no_named_graph():
@@ -78,11 +93,11 @@ def test_absence_of_earlier_triples_needs_no_higher_stratum():
     assert sorted(program) == [(0, 0), (1, 0)]
 
 
-def test_programs_know_their_connections_and_whether_they_are_recursive():
+def test_programs_know_whether_they_are_recursive():
     step = "CONSTRUCT { ?a :far ?c } WHERE { ?a :far ?b . ?b :far ?c }"
     straight, recursive = programs([query(MAKES_Q), query(step)], ONE_STREAM)
-    assert not straight.recursive and straight.connections == ()
-    assert recursive.recursive and {c.rule for c in recursive.connections} == {1}
+    assert not straight.recursive and recursive.recursive
+    assert {rule for rule, _ in connections(fed([query(MAKES_Q), query(step)]))} == {1}
 
 
 # --- recursion that is fine ------------------------------------------------------------------
@@ -98,7 +113,8 @@ def test_transitive_closure_is_fine():
 def test_the_papers_sliding_sum_is_fine():
     (program,) = programs([query(SLIDING_SUM)], ONE_STREAM)
     assert program.recursive
-    assert all(c.later for c in program.connections) and any(c.absent for c in program.connections)
+    found = [sought for _, sought in connections(fed([query(SLIDING_SUM)]))]
+    assert all(sought.later for sought in found) and any(sought.absent for sought in found)
 
 
 def test_counting_on_through_time_is_fine():
@@ -204,8 +220,9 @@ def test_timeless_triples_come_from_rules_over_static_knowledge_also_in_several_
         query("CONSTRUCT { ?s :t ?o } WHERE { ?s :u ?o }"),
     ]
     catalog = Catalog(graphs=(GraphName(iri("g").value),))
-    found = timeless_templates(queries, [catalog.active(None)] * 3)
-    assert {triple.predicate for _, triple in found} == {iri("q"), iri("r")}
+    queries.append(query("SELECT * { ?s ?p ?o . ?a :q ?b . ?c :r ?d . ?e :t ?f }"))
+    *_, found = fed(queries, catalog).timeless
+    assert {look_up.predicate for _, look_up in found} == {iri("q"), iri("r"), Var("p")}
 
 
 def test_rules_over_streams_lend_their_instants_to_those_who_read_derived_triples():

@@ -10,7 +10,7 @@ from penstock import pipeline
 from penstock.algebra.nodes import BGP
 from penstock.errors import QueryError
 from penstock.languages import DEEPEST, parse_query
-from penstock.plan.analysis.rules import components
+from penstock.plan.analysis.components import components
 from penstock.plan.catalog import StreamName
 from penstock.plan.compilation import joining
 from penstock.plan.sources import Stream

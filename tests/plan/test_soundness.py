@@ -37,8 +37,9 @@ from penstock.algebra import (
 from penstock.errors import QueryError
 from penstock.plan.analysis.bounds import inherit
 from penstock.plan.analysis.keys import possible_keys
-from penstock.plan.analysis.reads import Templates, can_be_timeless, needs_instants, reads_stream
-from penstock.plan.analysis.rules import programs, timeless_templates, with_rules
+from penstock.plan.analysis.reads import LookUps, can_be_timeless, needs_instants, reads_stream
+from penstock.plan.analysis.recursion import feeding, programs
+from penstock.plan.analysis.rule_graphs import with_rules
 from penstock.plan.analysis.variables import certain, possible
 from penstock.plan.analysis.walk import children
 from penstock.plan.catalog import ActiveDataset, Catalog, GraphName, StreamName
@@ -55,7 +56,7 @@ class Asked:
     query: Query
     scope: Scope
     dataset: ActiveDataset
-    derived: Templates
+    derived: LookUps
 
 
 def catalog_of(case) -> Catalog:
@@ -80,10 +81,10 @@ def asked(seed: int) -> list[Asked]:
         return []
     catalog = with_rules(catalog_of(case), queries)
     datasets = [catalog.active(query.dataset) for query in queries]
-    derived = timeless_templates(queries, datasets)
+    timeless = feeding(queries, datasets).timeless
     return [
         Asked(query, scope_of(query, closed, case.now), dataset, derived)
-        for query, dataset in zip(queries, datasets, strict=True)
+        for query, dataset, derived in zip(queries, datasets, timeless, strict=True)
     ]
 
 
@@ -277,7 +278,8 @@ def test_programs_that_are_accepted_have_a_closure():
         if not rules:
             continue
         try:
-            programs(rules, catalog_of(case))
+            catalog = with_rules(catalog_of(case), rules)
+            programs(feeding(rules, [catalog.active(rule.dataset) for rule in rules]))
         except QueryError:
             refused += 1
             continue

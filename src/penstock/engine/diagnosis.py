@@ -45,7 +45,7 @@ class Diagnosis:
 
 def lacking(query: PlannedQuery, net: Network, counts: RowCounts) -> Iterator[steps.Scan]:
     """The scans of a query without answers whose predicate has not occurred."""
-    place = {step: i for i, step in enumerate(net.steps)}
+    place = net.place
     if counts.given.get(place[query.step], 0):
         return
     for step in query.step.walk():
@@ -78,7 +78,7 @@ class _Search:
         self, query: PlannedQuery, net: Network, counts: RowCounts, occurring: Collection[str]
     ) -> None:
         self.net = net
-        self.place = {step: i for i, step in enumerate(net.steps)}
+        self.place = net.place
         self.counts = counts
         self.occurring = occurring
         self.prefixes = query.parsed.prefixes

@@ -28,7 +28,7 @@ from penstock.engine.network import Network
 from penstock.errors import InternalError
 from penstock.jit import njit
 from penstock.plan import sources, steps
-from penstock.plan.analysis.rules import components
+from penstock.plan.analysis.components import components
 from penstock.plan.catalog import Catalog, GraphName, StreamName
 from penstock.plan.steps import Step
 from penstock.terms import BlankNode, Literal, NamedNode
@@ -83,7 +83,7 @@ def digests(net: Network, catalog: Catalog, static: Callable[[steps.Scan], str])
     streams, graphs = _names(catalog.streams), _names(catalog.graphs)
     known = {place: static(step) for place, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
     plain: list[str] = []
-    place = {step: i for i, step in enumerate(net.steps)}
+    place = net.place
 
     def made(step: Step, inputs: Callable[[int], str], *more: str) -> str:
         static = known.get(place[step], "")
@@ -175,7 +175,7 @@ def _give_timeless(net: Network, static: Mapping[int, str]) -> list[bool]:
     """Which steps may give rows from static knowledge alone."""
     gives = [False] * len(net.steps)
     outgoing = net.outgoing()
-    place = {step: i for i, step in enumerate(net.steps)}
+    place = net.place
     derived: set[int] = set()  # scans that timeless triples of a rule reach
     waiting = [i for i, step in enumerate(net.steps) if not step.inputs]
 
@@ -233,7 +233,7 @@ def _with_demand(net: Network, final: list[str]) -> list[str]:
     `Domain` asks for each binding once and for all; who begins to read it later would never be asked
     for what was there before. So these steps go on together or start together.
     """
-    place = {step: i for i, step in enumerate(net.steps)}
+    place = net.place
     asked: dict[int, str] = {}  # the step, and the query that asks
     for i, step in enumerate(net.steps):
         if isinstance(step, steps.Domain):

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from penstock.algebra.nodes import TriplePattern, Var
-from penstock.plan import steps
-from penstock.plan.analysis.rules import components
-from penstock.plan.sources import rule_graphs
+from penstock.plan.analysis.components import components
+from penstock.plan.analysis.recursion import rules_and_scans
 from penstock.plan.steps import Step
-from penstock.terms import BlankNode, Literal
 
 
 @dataclass(frozen=True)
@@ -39,9 +37,18 @@ class Unit:
     own and runs until nothing new comes.
     """
 
+    number: int
     groups: list[list[int]]
     leads_back: bool = False  # a delayed edge leads to an earlier group
     by_instant: bool = False  # and absence is decided on the way
+
+    @cached_property
+    def members(self) -> list[frozenset[int]]:
+        return [frozenset(group) for group in self.groups]
+
+    @cached_property
+    def group_of(self) -> dict[int, int]:
+        return {place: number for number, group in enumerate(self.groups) for place in group}
 
 
 @dataclass
@@ -51,6 +58,12 @@ class Network:
     steps: list[Step]
     edges: list[Edge] = field(default_factory=list)
     units: list[Unit] = field(default_factory=list)
+    unit_of: list[int] = field(default_factory=list)  # of each step
+
+    @cached_property
+    def place(self) -> dict[Step, int]:
+        """Where each step is."""
+        return {step: place for place, step in enumerate(self.steps)}
 
     def outgoing(self) -> list[list[Edge]]:
         out: list[list[Edge]] = [[] for _ in self.steps]
@@ -69,38 +82,29 @@ def network(results: Iterable[Step]) -> Network:
     for step, target in found.items():
         for slot, below in enumerate(step.inputs):
             net.edges.append(Edge(found[below], target, slot, delayed=step.delayed(slot)))
-    rules = [(step, place) for step, place in found.items() if _is_rule(step)]
-    for scan, target in found.items():
-        written = rule_graphs(scan.sources) if isinstance(scan, steps.Scan) else ()
-        if written:
-            for rule, source in rules:
-                if rule.target in written and any(_can_match(triple, scan) for triple in rule.template):
-                    net.edges.append(Edge(source, target, 0, derived=True))
-    circles = components(len(net.steps), [(edge.source, edge.target) for edge in net.edges])
-    net.units = [_unit(net, circle) for circle in circles]
+    for rules, scans in rules_and_scans(net.steps):
+        net.edges += [Edge(rule, scan, 0, derived=True) for rule in rules for scan in scans]
+    circles = components(len(net.steps), ((edge.source, edge.target) for edge in net.edges))
+    net.unit_of = [0] * len(net.steps)
+    for number, circle in enumerate(circles):
+        for step in circle:
+            net.unit_of[step] = number
+    inside: list[list[Edge]] = [[] for _ in circles]
+    for edge in net.edges:
+        if net.unit_of[edge.source] == net.unit_of[edge.target]:
+            inside[net.unit_of[edge.source]].append(edge)
+    net.units = [_unit(net, number, circle, inside[number]) for number, circle in enumerate(circles)]
     return net
 
 
-def _unit(net: Network, circle: list[int]) -> Unit:
+def _unit(net: Network, place: int, circle: list[int], inside: list[Edge]) -> Unit:
+    """The unit of a circle, given the edges inside it."""
     if len(circle) == 1:
-        return Unit([circle])
+        return Unit(place, [circle])
     number = {step: i for i, step in enumerate(circle)}
-    inside = [edge for edge in net.edges if edge.source in number and edge.target in number]
     standing = [(number[edge.source], number[edge.target]) for edge in inside if not edge.delayed]
     groups = [[circle[i] for i in group] for group in components(len(circle), standing)]
-    place = {step: i for i, group in enumerate(groups) for step in group}
-    leads_back = any(edge.delayed and place[edge.target] <= place[edge.source] for edge in inside)
-    return Unit(groups, leads_back, any(net.steps[i].waits for i in circle))
-
-
-def _is_rule(step: Step) -> bool:
-    return isinstance(step, steps.Constructed) and step.feeds
-
-
-def _can_match(triple: TriplePattern, scan: steps.Scan) -> bool:
-    for made, wanted in zip(triple, (scan.subject, scan.predicate, scan.object), strict=True):
-        if isinstance(wanted, str) or isinstance(made, Var):
-            continue
-        if isinstance(made, BlankNode) or made != wanted:
-            return False
-    return not isinstance(triple.subject, Literal)
+    unit = Unit(place, groups, by_instant=any(net.steps[i].waits for i in circle))
+    order = unit.group_of
+    unit.leads_back = any(edge.delayed and order[edge.target] <= order[edge.source] for edge in inside)
+    return unit

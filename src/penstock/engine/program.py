@@ -209,8 +209,7 @@ class Program:
 
     def shard(self, queries: Iterable[int], image: Image | None) -> Shard:
         """A shard that answers some of the queries."""
-        place = {step: i for i, step in enumerate(self.network.steps)}
-        outputs = {i: place[self.plan.queries[i].step] for i in queries}
+        outputs = {i: self.network.place[self.plan.queries[i].step] for i in queries}
         last = {query.name: query.last for query in self.queries}
         return Shard(
             self.network, self.digests, last, outputs, self.graphs, self.now, self.tuning, self.key, image

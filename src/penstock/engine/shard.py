@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -97,6 +98,8 @@ class Shard:
         self._inbox: list[list[list[Frame]]] = [
             [[] for _ in range(max(1, len(step.inputs)))] for step in net.steps
         ]
+        self._ready: list[set[int]] = [set() for _ in net.units]  # the places of each that have new rows
+        self._news: list[int] = []  # and those of late
         self._outgoing = net.outgoing()
         self._results: dict[int, list[int]] = {}  # last step → queries
         for query, last in outputs.items():
@@ -123,7 +126,7 @@ class Shard:
                 found = static_rows(self.net.steps[place], graph, self.terms.key)
                 if len(found):
                     self.counts.match(place, len(found))
-                self._inbox[place][0].append(found)
+                self._put(place, found)
         self._pass(Clock(first=True))
         self._accept_terms()
         for operator in self.operators:
@@ -210,14 +213,14 @@ class Shard:
                 if name.startswith("instants/"):
                     self._note_instants(int(name.removeprefix("instants/")), frame.end)
                 else:
-                    self._inbox[self.scans[name]][0].append(frame)
+                    self._put(self.scans[name], frame)
         return self._moved_to(FOREVER if ended else max(watermark, self.watermark))
 
     def feed(self, frames: dict[str, Frame], terms: TermChunk, watermark: int) -> dict[int, Frame]:
         """Takes in rows of scans as they are, without the way through payloads."""
         self.terms.offer(terms)
         for name, frame in frames.items():
-            self._inbox[self.scans[name]][0].append(frame)
+            self._put(self.scans[name], frame)
         return self._moved_to(watermark)
 
     def _moved_to(self, watermark: int) -> dict[int, Frame]:
@@ -278,12 +281,37 @@ class Shard:
                 self._go_through(unit, clock)
 
     def _go_through(self, unit: Unit, clock: Clock) -> None:
-        for group in unit.groups:
-            for place in group:
+        """Runs the groups in their order, each until nothing new comes.
+
+        Where time stands still only what has new rows runs, however large the unit is.
+        """
+        if _moves(clock):
+            for number, group in enumerate(unit.groups):
+                self._run_group(unit, number, group, clock)
+            return
+        numbers = [unit.group_of[place] for place in self._ready[unit.number]]
+        heapq.heapify(numbers)
+        self._news.clear()
+        ran = -1
+        while numbers:
+            number = heapq.heappop(numbers)
+            if number > ran:
+                ran = number
+                self._run_group(unit, number, (), clock)
+                for place in self._news:
+                    if place in unit.group_of and unit.group_of[place] > ran:
+                        heapq.heappush(numbers, unit.group_of[place])
+                self._news.clear()
+
+    def _run_group(self, unit: Unit, number: int, places: Iterable[int], clock: Clock) -> None:
+        """Runs some places of a group, and then all that have new rows, until none has."""
+        for place in places:
+            self._run(place, clock)
+        members, ready = unit.members[number], self._ready[unit.number]
+        clock = Clock(clock.now, clock.now)
+        while again := sorted(ready & members):
+            for place in again:
                 self._run(place, clock)
-            while len(group) > 1 and any(any(self._inbox[place]) for place in group):
-                for place in group:
-                    self._run(place, Clock(clock.now, clock.now))
 
     def _go_round(self, unit: Unit, clock: Clock) -> None:
         """Runs a circle until it is quiet: first what follows at once, then as time moves on."""
@@ -291,7 +319,7 @@ class Shard:
 
         def until_quiet(part: Clock) -> None:
             self._go_through(unit, part)
-            while any(any(self._inbox[place]) for place in places):
+            while self._ready[unit.number]:
                 self._go_through(unit, Clock(part.now, part.now))
 
         until_quiet(Clock(clock.before, clock.before, clock.first))
@@ -306,17 +334,17 @@ class Shard:
 
     def _run(self, place: int, clock: Clock) -> None:
         operator, inbox = self.operators[place], self._inbox[place]
-        moved = clock.now > clock.before or clock.first
-        if not any(inbox) and not (moved and _speaks_unasked(operator.step)):
-            return
         step = operator.step
-        if isinstance(step, steps.Scan):
+        if not any(inbox) and not (_moves(clock) and _speaks_unasked(step)):
+            return
+        if not step.inputs:
             inputs = inbox[0]
         else:
             inputs = [
                 Frame.concat(frames, below.vars) for frames, below in zip(inbox, step.inputs, strict=False)
             ]
         self._inbox[place] = [[] for _ in inbox]
+        self._ready[self.net.unit_of[place]].discard(place)
         if self._born[place] and clock.passed:
             clock = clock.since(self._born[place])
         try:
@@ -368,7 +396,15 @@ class Shard:
             if not len(frame):
                 return
             self.counts.match(edge.target, len(frame))
-        self._inbox[edge.target][edge.slot].append(frame)
+        self._put(edge.target, frame, edge.slot)
+
+    def _put(self, place: int, frame: Frame, slot: int = 0) -> None:
+        """Gives a step new rows, which it takes in when it runs."""
+        self._inbox[place][slot].append(frame)
+        ready = self._ready[self.net.unit_of[place]]
+        if place not in ready:
+            ready.add(place)
+            self._news.append(place)
 
     # --- stored state ---
 
@@ -420,6 +456,10 @@ def _operator_of(step: Step) -> type[Operator]:
     if type(step) not in OPERATORS:
         raise UnknownNode(step, "how it runs")
     return OPERATORS[type(step)]
+
+
+def _moves(clock: Clock) -> bool:
+    return clock.now > clock.before or clock.first
 
 
 def _speaks_unasked(step: Step) -> bool:

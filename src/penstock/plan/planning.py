@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 
 from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Select
 from penstock.errors import QueryError
-from penstock.plan.analysis.keys import Key, NoKey, find_program_key
+from penstock.plan.analysis.keys import Key, NoKey
+from penstock.plan.analysis.program_keys import find_program_keys
 from penstock.plan.analysis.reads import query_needs_instants
-from penstock.plan.analysis.rules import (
-    RuleProgram,
-    instant_streams,
-    programs,
-    timeless_templates,
-    with_rules,
-)
+from penstock.plan.analysis.recursion import RuleProgram, feeding, nothing_fed, programs
+from penstock.plan.analysis.rule_graphs import instant_streams, with_rules
 from penstock.plan.catalog import Catalog, unknown_source
 from penstock.plan.compilation.compile import compile_query
 from penstock.plan.steps import Step
@@ -94,29 +90,17 @@ def make_plan(
             raise error.located(each.text, each.origin)
     if feeds:
         catalog = with_rules(catalog, queries)
-        try:
-            groups = programs(queries, catalog, names)
-        except QueryError as error:  # with several queries it says which
-            raise (error.located(parsed[0].text, parsed[0].origin) if len(parsed) == 1 else error) from None
-    else:
-        groups = tuple(RuleProgram((i,), (0,)) for i in range(len(queries)))
     datasets = [catalog.active(query.dataset) for query in queries]
+    fed = feeding(queries, datasets) if feeds else nothing_fed(queries)
+    try:
+        groups = programs(fed, names)
+    except QueryError as error:  # with several queries it says which
+        raise (error.located(parsed[0].text, parsed[0].origin) if len(parsed) == 1 else error) from None
     instants = instant_streams(queries, datasets)
-    timeless = timeless_templates(queries, datasets) if feeds else ()
     chosen: dict[int, Key | NoKey] = {}
-    for group in groups:
+    for group, found in zip(groups, find_program_keys(groups, fed, datasets, keys), strict=True):
         members = group.queries
-        found = find_program_key(
-            [queries[i] for i in members],
-            [datasets[i] for i in members],
-            [
-                replace(edge, rule=members.index(edge.rule), query=members.index(edge.query))
-                for edge in group.connections
-            ],
-            timeless,
-            {place: keys[i] for place, i in enumerate(members) if i in keys},
-        )
-        if any(query_needs_instants(queries[i], datasets[i], timeless) for i in members):
+        if any(query_needs_instants(queries[i], datasets[i], fed.timeless[i]) for i in members):
             # Only the first shard knows all instants; a better reason stays.
             found = found if isinstance(found, NoKey) else _NEEDS_INSTANTS
         for place, i in enumerate(members):
@@ -134,12 +118,13 @@ def make_plan(
         _refuse_undecidable(step)
         kind = KINDS[type(each.query)]
         planned.append(PlannedQuery(name, kind, step.vars, step, key, each))
-    for edge in (edge for group in groups for edge in group.connections):
-        if planned[edge.rule].step.after_the_fact:
-            raise QueryError(
-                f"the rule `{names[edge.rule]}` feeds `{names[edge.query]}`, but {_AFTER_THE_FACT}",
-                hint="rules and what they feed need combinations with the hull of both intervals",
-            )
+    for rules, readers in (meeting for group in groups for meeting in group.meetings):
+        for rule in rules:
+            if planned[rule].step.after_the_fact:
+                raise QueryError(
+                    f"the rule `{names[rule]}` feeds `{names[readers[0]]}`, but {_AFTER_THE_FACT}",
+                    hint="rules and what they feed need combinations with the hull of both intervals",
+                )
     return Plan(catalog, tuple(planned), groups, feeds)
 
 

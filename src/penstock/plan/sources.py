@@ -45,7 +45,7 @@ class RuleGraph:
     """What rules write: into the default graph of every query (`None`), or into a named graph.
 
     It is timed if a rule that writes it reads something timed, and changes if one reads something
-    that changes (`analysis.rules.with_rules` finds out).
+    that changes (`analysis.rule_graphs` finds out).
     """
 
     iri: str | None = None

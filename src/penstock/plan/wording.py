@@ -30,9 +30,11 @@ from penstock.terms import RDF
 _REPEAT = {OneOrMore: "+", ZeroOrMore: "*", ZeroOrOne: "?"}
 
 
-def in_words(things: Iterable[object], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
+def in_words(things: Iterable[object], last: str = "and", most: int | None = None) -> str:
+    """`a`, `a and b`, `a, b and c`; if there are more than `most`, how many more."""
     words = [str(thing) for thing in things]
+    if most is not None and len(words) > most:
+        words[most - 1 :] = [f"{len(words) - most + 1:,} more"]
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {last} {words[-1]}"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.plan import steps
-from penstock.plan.analysis.rules import cycles
 from penstock.plan.catalog import Catalog
 from penstock.plan.planning import Plan, PlannedQuery
 from penstock.plan.sources import RuleGraph, Source, Static, Stream, Window
@@ -61,10 +60,9 @@ class Overview:
             for place, query in enumerate(self.plan.queries):
                 yield f"query    {query.name:{width}}  {self._feeding(place)}"
         for program in self.plan.programs:
-            feeds = [(edge.rule, edge.query) for edge in program.connections]
-            for cycle in cycles(len(self.plan.queries), feeds) if program.recursive else ():
-                names = _named(self.plan.queries[i].name for i in sorted(cycle))
-                yield f"recurs   {names} {'feed each other' if len(cycle) > 1 else 'feeds itself'}"
+            for circle in program.circles:
+                names = _named(self.plan.queries[i].name for i in circle)
+                yield f"recurs   {names} {'feed each other' if len(circle) > 1 else 'feeds itself'}"
             if max(program.strata, default=0):
                 layers: dict[int, list[str]] = {}
                 for place, stratum in zip(program.queries, program.strata, strict=True):
@@ -89,9 +87,11 @@ class Overview:
         feeds: dict[int, dict[int, None]] = {}
         fed: dict[int, dict[int, None]] = {}
         for program in self.plan.programs:
-            for edge in program.connections:
-                feeds.setdefault(edge.rule, {})[edge.query] = None
-                fed.setdefault(edge.query, {})[edge.rule] = None
+            for rules, queries in program.meetings:
+                for rule in rules:
+                    feeds.setdefault(rule, {}).update(dict.fromkeys(queries))
+                for query in queries:
+                    fed.setdefault(query, {}).update(dict.fromkeys(rules))
         named = [
             {place: [self.plan.queries[i].name for i in sorted(others)] for place, others in each.items()}
             for each in (feeds, fed)

@@ -7,17 +7,12 @@ at all solutions of an instant (ORDER BY, LIMIT, aggregates without GROUP BY, AS
 wanders from node to node. A side that reads no stream is free: each partition has it whole.
 Timed solutions then all have v bound. Timeless ones that an operator spreads over the
 instants must have it bound too; the partition that owns that value answers for them.
-
-In a program of rules a derived triple must stay in its partition: where a rule's triple can
-match a leaf, the rule's key stands at the place where the leaf has its query's key.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from penstock.algebra.nodes import (
     Ask,
@@ -32,8 +27,7 @@ from penstock.algebra.nodes import (
 )
 from penstock.plan.analysis.leaves import query_leaves
 from penstock.plan.analysis.matching import LeafPattern, LookUp, has_closure, look_ups
-from penstock.plan.analysis.reads import Templates, can_be_timeless, expands_timeless, inside, reads_stream
-from penstock.plan.analysis.rules import Connection
+from penstock.plan.analysis.reads import LookUps, can_be_timeless, expands_timeless, inside, reads_stream
 from penstock.plan.analysis.variables import certain
 from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
@@ -63,9 +57,9 @@ def leaf_key_position(leaf: TriplePattern | LookUp, key: Var) -> str | None:
     return "object" if leaf.object == key else None
 
 
-def find_key(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> Key | NoKey:
+def find_key(query: Query, dataset: ActiveDataset, derived: LookUps = frozenset()) -> Key | NoKey:
     """The best key of a query, or the reason why it has none."""
-    if not _reads(query, dataset):
+    if not reads_timed(query, dataset):
         return NoKey("the query reads no stream, so there is nothing to distribute")
     candidates = _candidates(query, dataset)
     if not candidates:
@@ -77,7 +71,7 @@ def find_key(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> K
     return NoKey(reasons[0])
 
 
-def possible_keys(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> tuple[Key, ...]:
+def possible_keys(query: Query, dataset: ActiveDataset, derived: LookUps = frozenset()) -> tuple[Key, ...]:
     """All keys of a query, the best one first."""
     return tuple(
         Key(var)
@@ -86,7 +80,7 @@ def possible_keys(query: Query, dataset: ActiveDataset, derived: Templates = ())
     )
 
 
-def _reads(query: Query, dataset: ActiveDataset) -> bool:
+def reads_timed(query: Query, dataset: ActiveDataset) -> bool:
     return any(timed(leaf.sources) for leaf in query_leaves(query, dataset))
 
 
@@ -105,7 +99,7 @@ def _candidates(query: Query, dataset: ActiveDataset) -> list[Var]:
     return sorted(everywhere, key=lambda var: (-everywhere[var], -subjects[var]))
 
 
-def _query_obstacle(query: Query, key: Var, dataset: ActiveDataset, derived: Templates) -> str | None:
+def _query_obstacle(query: Query, key: Var, dataset: ActiveDataset, derived: LookUps) -> str | None:
     """Why a variable is not the key of a query; None if it is."""
     if isinstance(query, Ask):
         return "ASK looks at all solutions of an instant"
@@ -128,7 +122,7 @@ def _query_obstacle(query: Query, key: Var, dataset: ActiveDataset, derived: Tem
 
 
 def _obstacle(
-    pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templates, *, in_exists: bool = False
+    pattern: Pattern, key: Var, dataset: ActiveDataset, derived: LookUps, *, in_exists: bool = False
 ) -> str | None:
     """Why solutions of a pattern with different values of the variable meet; None if never."""
     if not reads_stream(pattern, dataset):
@@ -151,7 +145,7 @@ def _obstacle(
 
 
 def _own_obstacle(
-    pattern: Pattern, key: Var, dataset: ActiveDataset, derived: Templates, in_exists: bool
+    pattern: Pattern, key: Var, dataset: ActiveDataset, derived: LookUps, in_exists: bool
 ) -> str | None:
     """Why the operator itself lets solutions with different values of the variable meet."""
     mixed = pattern.mixes(key)
@@ -167,104 +161,3 @@ def _own_obstacle(
 
 def _misses(leaf: LeafPattern, key: Var) -> str:
     return f"`{leaf_text(leaf)}` may match a stream and does not have {key} as subject or object"
-
-
-# --- programs of rules ---------------------------------------------------------------------
-
-
-_KEPT_WITHOUT = NoKey("the state in the checkpoint has all its rows in one partition")
-
-
-def find_program_key(
-    queries: Sequence[Query],
-    datasets: Sequence[ActiveDataset],
-    connections: Sequence[Connection],
-    derived: Templates = (),
-    kept: Mapping[int, str | None] = MappingProxyType({}),
-) -> tuple[Key | None, ...] | NoKey:
-    """A key for each query of a program, such that derived triples stay in their partition.
-
-    A query that reads no stream has None: every partition can evaluate it whole. `kept` are keys
-    (variables, or None: no key) by which the stored state of some queries is spread; they are
-    chosen again if they still can be.
-    """
-    wanted = {i: name for i, name in kept.items() if _reads(queries[i], datasets[i])}
-    if wanted and not any(wanted.values()):
-        return _KEPT_WITHOUT
-    choices: list[list[Key | None]] = []
-    for query, dataset in zip(queries, datasets, strict=True):
-        if not _reads(query, dataset):
-            choices.append([None])
-            continue
-        keys = possible_keys(query, dataset, derived)
-        if not keys:
-            reason = find_key(query, dataset, derived)
-            assert isinstance(reason, NoKey)
-            return reason
-        choices.append(list(keys))
-    bad: list[Connection] = []
-    found = None
-    if all(wanted.values()):
-        as_kept = [
-            [key for key in keys if key and key.variable.name == wanted.get(i)] or keys
-            for i, keys in enumerate(choices)
-        ]
-        found = _choose(as_kept, queries, connections, [])
-    found = found or _choose(choices, queries, connections, bad)
-    if found is not None:
-        return found
-    clash = bad[0]
-    template = queries[clash.rule].template[clash.triple]
-    return NoKey(
-        f"`{leaf_text(template)}` of a rule feeds `{leaf_text(clash.leaf.pattern)}`, and their "
-        "queries cannot have their keys at the same place there"
-    )
-
-
-def _agree(
-    connection: Connection, queries: Sequence[Query], sender: Key | None, receiver: Key | None
-) -> bool:
-    """Whether a derived triple that matches the leaf belongs to the same partition there."""
-    if sender is None or receiver is None:
-        return True  # timeless triples are in every partition
-    template = queries[connection.rule].template[connection.triple]
-    return any(
-        end == receiver.variable and made == sender.variable
-        for end, made in (
-            (connection.look_up.subject, template.subject),
-            (connection.look_up.object, template.object),
-        )
-    )
-
-
-def _choose(
-    choices: list[list[Key | None]],
-    queries: Sequence[Query],
-    connections: Sequence[Connection],
-    bad: list[Connection],
-) -> tuple[Key | None, ...] | None:
-    """One key per query that all connections agree on; earlier choices are preferred."""
-    choices = [list(keys) for keys in choices]
-    changed = True
-    while changed:
-        changed = False
-        for connection in connections:
-            senders, receivers = choices[connection.rule], choices[connection.query]
-            keep = [s for s in senders if any(_agree(connection, queries, s, r) for r in receivers)]
-            kept = [r for r in receivers if any(_agree(connection, queries, s, r) for s in keep)]
-            if connection.rule == connection.query:
-                keep = kept = [s for s in senders if _agree(connection, queries, s, s)]
-            if not keep or not kept:
-                bad.append(connection)
-                return None
-            changed = changed or len(keep) < len(senders) or len(kept) < len(receivers)
-            choices[connection.rule], choices[connection.query] = keep, kept
-    open_query = next((i for i, keys in enumerate(choices) if len(keys) > 1), None)
-    if open_query is None:
-        return tuple(keys[0] for keys in choices)
-    for key in choices[open_query]:
-        attempt = [*choices[:open_query], [key], *choices[open_query + 1 :]]
-        found = _choose(attempt, queries, connections, bad)
-        if found is not None:
-            return found
-    return None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from penstock.algebra.nodes import Ask, Pattern, Query
 from penstock.plan.analysis.matching import LeafPattern
-from penstock.plan.analysis.reads import Templates, can_be_timeless, leaf_sources, reads_stream
+from penstock.plan.analysis.reads import LookUps, can_be_timeless, leaf_sources, reads_stream
 from penstock.plan.analysis.walk import children, described, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Sources
@@ -35,7 +35,7 @@ class Leaf:
 def leaves(
     pattern: Pattern,
     dataset: ActiveDataset,
-    derived: Templates = (),
+    derived: LookUps = frozenset(),
     *,
     absent: bool = False,
     later: bool = False,
@@ -43,7 +43,7 @@ def leaves(
 ) -> Iterator[Leaf]:
     """All leaves of a pattern, those in EXISTS included, from left to right.
 
-    `derived` are the template triples that rules can make without an interval.
+    `derived` are its look-ups that find what rules make without an interval.
     """
     for leaf in pattern.leaves:
         yield Leaf(leaf, leaf_sources(pattern, dataset), absent, later)
@@ -62,7 +62,7 @@ def leaves(
 
 
 def _moves_on(
-    pattern: Pattern, place: int, dataset: ActiveDataset, derived: Templates, in_exists: bool
+    pattern: Pattern, place: int, dataset: ActiveDataset, derived: LookUps, in_exists: bool
 ) -> bool:
     """Whether a part of an operator always ends before the operator's solution does."""
     if not pattern.time_moves_on(place):
@@ -75,7 +75,7 @@ def _moves_on(
     return not any(can_be_timeless(part, dataset, derived, in_exists=in_exists) for part in others)
 
 
-def query_leaves(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> Iterator[Leaf]:
+def query_leaves(query: Query, dataset: ActiveDataset, derived: LookUps = frozenset()) -> Iterator[Leaf]:
     """All leaves of a query; ASK looks at whole instants, DESCRIBE looks up its subjects."""
     yield from leaves(query.pattern, dataset, derived, absent=isinstance(query, Ask))
     for lookup in described(query):

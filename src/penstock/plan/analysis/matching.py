@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.algebra.facts import once
 from penstock.algebra.nodes import (
     Alternative,
     Inverse,
@@ -47,6 +48,7 @@ class LookUp:
     object: TermOrVar
 
 
+@once
 def look_ups(leaf: LeafPattern) -> tuple[LookUp, ...]:
     """The look-ups of single triples that a triple pattern or path consists of."""
     if isinstance(leaf, TriplePattern):

@@ -5,22 +5,23 @@ graph with at least one stream. A solution is *timeless* if it comes from static
 alone. Where absence or an operator per instant meets timeless solutions, they stand for one
 solution at each instant of the query, so these operators *need the instants*.
 
-The optional argument `derived` of these functions lists the template triples that rules can
-make timelessly, each with the graph that it is written into.
+The optional argument `derived` of these functions has the look-ups of the pattern that find a
+triple which a rule makes timelessly, each with the graph that it is written into.
 """
 
 from __future__ import annotations
 
 from penstock.algebra.facts import once
-from penstock.algebra.nodes import Ask, PathPattern, Pattern, Query, TriplePattern
+from penstock.algebra.nodes import Ask, PathPattern, Pattern, Query
 from penstock.algebra.scopes import STREAM
-from penstock.plan.analysis.matching import LeafPattern, can_match, look_ups, may_have_no_length
+from penstock.plan.analysis.matching import LeafPattern, LookUp, look_ups, may_have_no_length
 from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Sources, Stream, rule_graphs, timed
 from penstock.terms import NamedNode
 
-Templates = tuple[tuple[str | None, TriplePattern], ...]
+LookUps = frozenset[tuple[str | None, LookUp]]
+"""Look-ups in graphs that rules write."""
 
 
 def inside(pattern: Pattern, dataset: ActiveDataset) -> tuple[ActiveDataset, ...]:
@@ -75,7 +76,7 @@ def depends_on_absence(pattern: Pattern, dataset: ActiveDataset | None = None) -
 
 @once
 def can_be_timeless(
-    pattern: Pattern, dataset: ActiveDataset, derived: Templates = (), *, in_exists: bool = False
+    pattern: Pattern, dataset: ActiveDataset, derived: LookUps = frozenset(), *, in_exists: bool = False
 ) -> bool:
     """Whether a pattern may have a solution without an interval.
 
@@ -95,16 +96,18 @@ def can_be_timeless(
     )
 
 
-def _matches_timeless(leaf: LeafPattern, dataset: ActiveDataset, derived: Templates, in_exists: bool) -> bool:
+def _matches_timeless(leaf: LeafPattern, dataset: ActiveDataset, derived: LookUps, in_exists: bool) -> bool:
     """Whether a leaf may match a static triple, or one that a rule derives from static ones, or none."""
     if isinstance(leaf, PathPattern) and may_have_no_length(leaf.path):
         if in_exists or len(leaf.names) < len({leaf.subject, leaf.object}):  # an end is a term
             return True
+    written = rule_graphs(dataset.default) if derived else ()
     for look_up in look_ups(leaf):
         if dataset.static_may_have(look_up.predicate if isinstance(look_up.predicate, NamedNode) else None):
             return True
-    written = rule_graphs(dataset.default) if derived else ()
-    return any(graph in written and can_match(triple, leaf) for graph, triple in derived)
+        if any((graph, look_up) in derived for graph in written):
+            return True
+    return False
 
 
 def _absence_in_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
@@ -113,7 +116,7 @@ def _absence_in_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
 
 
 def expands_timeless(
-    pattern: Pattern, dataset: ActiveDataset, derived: Templates = (), *, in_exists: bool = False
+    pattern: Pattern, dataset: ActiveDataset, derived: LookUps = frozenset(), *, in_exists: bool = False
 ) -> bool:
     """Whether timeless solutions below this very node stand for one at each instant."""
     by_instants = pattern.per_instant and reads_stream(pattern, dataset)
@@ -124,7 +127,7 @@ def expands_timeless(
 
 @once
 def needs_instants(
-    pattern: Pattern, dataset: ActiveDataset, derived: Templates = (), *, in_exists: bool = False
+    pattern: Pattern, dataset: ActiveDataset, derived: LookUps = frozenset(), *, in_exists: bool = False
 ) -> bool:
     """Whether some operator must answer at instants at which nothing else matched.
 
@@ -144,7 +147,7 @@ def needs_instants(
     )
 
 
-def query_needs_instants(query: Query, dataset: ActiveDataset, derived: Templates = ()) -> bool:
+def query_needs_instants(query: Query, dataset: ActiveDataset, derived: LookUps = frozenset()) -> bool:
     """`needs_instants` for a whole query: ASK answers at every instant."""
     if isinstance(query, Ask) and reads_stream(query.pattern, dataset):
         return True

@@ -1,0 +1,68 @@
+"""The graphs that rules write: where what is in them comes from in the end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from penstock.algebra.nodes import Construct, Describe, Query
+from penstock.plan.analysis.reads import sources_read
+from penstock.plan.catalog import ActiveDataset, Catalog
+from penstock.plan.sources import RuleGraph, Source, Sources, changing, rule_graphs, streams, timed
+
+
+def with_rules(catalog: Catalog, queries: Sequence[Query]) -> Catalog:
+    """The catalog with the graphs that the rules among the queries write, as they are."""
+    bare = catalog.with_targets(queries)
+    origins = _origins(queries, [bare.active(query.dataset) for query in queries])
+    graphs = (
+        RuleGraph(graph.iri, timed(origins.get(graph.iri, ())), changing(origins.get(graph.iri, ())))
+        for graph in bare.rules
+    )
+    return replace(bare, rules=tuple(graphs))
+
+
+def _origins(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> dict[str | None, Sources]:
+    """For each graph that rules write the streams and static graphs that it comes from in the end."""
+    found: defaultdict[str | None, set[Source]] = defaultdict(set)
+    readers: defaultdict[str | None, set[str | None]] = defaultdict(set)
+    for query, dataset in zip(queries, datasets, strict=True):
+        if isinstance(query, Construct):
+            target = target_of(query)
+            for source in sources_read(query.pattern, dataset):
+                if isinstance(source, RuleGraph):
+                    readers[source.iri].add(target)
+                else:
+                    found[target].add(source)
+    waiting = list(found)
+    while waiting:
+        graph = waiting.pop()
+        for reader in readers[graph]:
+            if not found[graph] <= found[reader]:
+                found[reader] |= found[graph]
+                waiting.append(reader)
+    return {graph: frozenset(sources) for graph, sources in found.items()}
+
+
+def target_of(rule: Construct) -> str | None:
+    """The name of the graph that a rule writes."""
+    return None if rule.target is None else rule.target.value
+
+
+def instant_streams(
+    queries: Sequence[Query], datasets: Sequence[ActiveDataset]
+) -> tuple[frozenset[int], ...]:
+    """For each query the streams whose elements' ends are its instants.
+
+    Those it reads; and if it reads a graph that rules write, those that this comes from.
+    """
+    written = {graph: streams(sources) for graph, sources in _origins(queries, datasets).items()}
+    found = []
+    for query, dataset in zip(queries, datasets, strict=True):
+        sources = sources_read(query.pattern, dataset)
+        if isinstance(query, Describe):
+            sources |= dataset.default
+        by_rules = (written.get(graph, frozenset()) for graph in rule_graphs(sources))
+        found.append(streams(sources).union(*by_rules))
+    return tuple(found)
