@@ -15,7 +15,7 @@ from penstock.languages import parse_query
 from penstock.languages.visibility import in_scope
 from penstock.plan import steps
 from penstock.plan.advice.findings import query_findings
-from penstock.plan.advice.retention import describe_memory
+from penstock.plan.advice.retention import memories
 from penstock.plan.analysis.bounds import longest, push_bounds
 from penstock.plan.analysis.keys import find_key
 from penstock.plan.analysis.leaves import query_leaves
@@ -68,7 +68,7 @@ STAGES = {
     "instants": lambda node: needs_instants(node, DATASET),
     "leaves": lambda node: list(query_leaves(query_of(node), DATASET)),
     "keys": lambda node: find_key(query_of(node), DATASET),
-    "memory": describe_memory,
+    "memory": lambda node: list(memories(node)),
     "findings": lambda node: query_findings(replace(PARSED, query=query_of(node)), CATALOG),
     "compilation": lambda node: compile_query(query_of(node), CATALOG),
     "scope": in_scope,

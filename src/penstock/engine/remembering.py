@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from penstock.columns.terms import TermTable
 from penstock.engine.expressions import Evaluator
 from penstock.engine.operators import Operator, Surroundings, may_grow
-from penstock.engine.shard import OPERATORS
+from penstock.engine.shard import operator_of
 from penstock.engine.store import Store, Until
 from penstock.plan.steps import Step
 from penstock.timeline import format_duration
@@ -30,7 +30,7 @@ def remembered(found: Iterable[Step]) -> dict[Step, tuple[str, ...]]:
     """Of each step that remembers something of a stream beyond the watermark: what, and how long."""
     terms = TermTable()
     surroundings = Surroundings(terms, Evaluator(terms, 0))
-    operators = (OPERATORS[type(step)](step, "", surroundings) for step in found)
+    operators = (operator_of(step)(step, "", surroundings) for step in found)
     return {operator.step: told for operator in operators if (told := _told(operator))}
 
 

@@ -82,7 +82,7 @@ class Shard:
         self.terms = TermTable(key=key, below=image.terms if image is not None else None)
         surroundings = Surroundings(self.terms, Evaluator(self.terms, now), tuning)
         self.operators = [
-            _operator_of(step)(step, name, surroundings) for name, step in zip(names, net.steps, strict=True)
+            operator_of(step)(step, name, surroundings) for name, step in zip(names, net.steps, strict=True)
         ]
         self.scans = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
         self.outputs = outputs
@@ -452,7 +452,7 @@ class Shard:
         self._kept_terms = self.terms.size
 
 
-def _operator_of(step: Step) -> type[Operator]:
+def operator_of(step: Step) -> type[Operator]:
     if type(step) not in OPERATORS:
         raise UnknownNode(step, "how it runs")
     return OPERATORS[type(step)]

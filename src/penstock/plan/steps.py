@@ -378,6 +378,7 @@ class Closure(SameColumns):
 
     input: Step
     within: int | None = None
+    longest = None  # composed pairs are longer
     relation: Relation = ANY
 
 
