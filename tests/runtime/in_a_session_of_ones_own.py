@@ -36,10 +36,10 @@ SETTINGS = {
 }
 
 
-def main(directory: Path) -> dict:
+def main(directory: Path, master: str) -> dict:
     os.environ["JAVA_HOME"] = str(find_java())
     os.environ["PYSPARK_PYTHON"] = "no-such-python"
-    builder = SparkSession.builder.master("local[2]")
+    builder = SparkSession.builder.master(master)
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
@@ -80,4 +80,4 @@ def main(directory: Path) -> dict:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(Path(sys.argv[1]))))
+    print(json.dumps(main(Path(sys.argv[1]), sys.argv[2])))

@@ -15,11 +15,14 @@ from penstock.runtime.session.session import start_session
 SCRIPT = Path(__file__).parent / "in_a_session_of_ones_own.py"
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory):
+@pytest.fixture(
+    scope="module",
+    params=["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.slow)],
+)
+def told(request, tmp_path_factory):
     """What the script in a process of its own tells."""
     place = tmp_path_factory.mktemp("session")
-    done = subprocess.run([sys.executable, SCRIPT, place], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, SCRIPT, place, request.param], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
