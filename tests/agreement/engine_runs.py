@@ -25,7 +25,7 @@ from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program, ProgramShard
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.knowledge.graphs import graph_of
+from penstock.knowledge.graphs import StaticGraph, graph_of
 from penstock.plan.catalog import StreamName
 from penstock.timeline import NEVER
 
@@ -40,10 +40,15 @@ def key_of(case: Case) -> int:
 def program_of(case: Case, shards: int, tuning: Tuning = TUNING) -> Program:
     """The case's queries over its catalog, ready to run."""
     streams = [StreamName(data.name and data.name.value) for data in case.streams]
-    graphs = [graph_of(data.triples, data.name and data.name.value, key=key_of(case)) for data in case.graphs]
+    graphs = graphs_of(case)
     return pipeline.program(
         case.parsed, streams, graphs, shards=shards, now=case.now, tuning=tuning, key=key_of(case)
     )
+
+
+def graphs_of(case: Case) -> list[StaticGraph]:
+    """The case's static graphs."""
+    return [graph_of(data.triples, data.name and data.name.value, key=key_of(case)) for data in case.graphs]
 
 
 def occurrences_of(elements: Iterable[Element], key: int) -> Occurrences:
@@ -77,7 +82,7 @@ def engine_answers(
     from a file, as the processes of a run do.
     """
     program = program_of(case, shards, tuning or tuning_of(case.seed))
-    with tempfile.TemporaryDirectory() as scratch, _sealed_frames():
+    with tempfile.TemporaryDirectory() as scratch, sealed_frames():
         if case.seed % 2:
             program = travelled(program, Path(scratch))
         known = contents(program)
@@ -97,12 +102,12 @@ def contents(program: Program) -> dict[str, bytes]:
 
 
 @contextmanager
-def _sealed_frames() -> Iterator[None]:
+def sealed_frames() -> Iterator[None]:
     """Writing into a frame's columns, which others may show too, is an error."""
     plain = Frame.__init__
 
-    def sealing(self, vars, ids, start, end) -> None:
-        columns = [column.view() for column in (ids, start, end)]
+    def sealing(self, vars, ids, start, end, *presence) -> None:
+        columns = [column.view() for column in (ids, start, end, *presence)]
         for column in columns:
             column.flags.writeable = False
         plain(self, vars, *columns)

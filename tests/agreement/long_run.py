@@ -3,6 +3,7 @@
     python tests/agreement/long_run.py oracle FIRST COUNT    some dozens of elements each
     python tests/agreement/long_run.py scopes FIRST COUNT    the same, with patterns that ask for one element
     python tests/agreement/long_run.py sql FIRST COUNT       20,000 elements and more each
+    python tests/agreement/long_run.py changing FIRST COUNT  histories of rows that come and leave
 
 Cases run with 1, 2 or 8 shards, with tiny thresholds and with the real ones, some of them with late
 elements, and in some of them shards are restored from their stored chunks between batches. Prints each
@@ -22,7 +23,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agreement import large_streams  # noqa: E402
+from agreement.changing_runs import differences  # noqa: E402
 from agreement.engine_runs import engine_answers  # noqa: E402
+from agreement.histories import make_history  # noqa: E402
 from oracle.cases import Case  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
 from oracle.evaluate import TooManySolutions  # noqa: E402
@@ -89,6 +92,22 @@ def against_sql(seed: int) -> Outcome:
     return count, not case.in_time().all()
 
 
+def against_changing(seed: int) -> Outcome | None:
+    """Compares one history of changes, at every instant."""
+    history = make_history(seed)
+    shards, restore = SHARDS[seed % len(SHARDS)], seed % 5 > 2
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    try:
+        count, lines = differences(history, shards, restore=restore)
+    except (TooManySolutions, NoClosure, TooSlow):
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    if lines:
+        raise Differs("\n".join([str(history), f"{shards} shards, restore={restore}", *lines]))
+    return count, bool(history.late)
+
+
 def compared(compare: Callable[[int], Outcome | None], seeds: range) -> Iterator[tuple[int, Counter[str]]]:
     """Compares cases; after each, its seed and the counts so far."""
     counts: Counter[str] = Counter()
@@ -116,7 +135,9 @@ def compared(compare: Callable[[int], Outcome | None], seeds: range) -> Iterator
 def main(kind: str, first: int, count: int) -> int:
     begun = time.time()
     signal.signal(signal.SIGALRM, _too_slow)
-    compare = {"oracle": against_oracle, "scopes": in_scopes, "sql": against_sql}[kind]
+    signal.signal(signal.SIGVTALRM, _too_slow)
+    kinds = {"oracle": against_oracle, "scopes": in_scopes, "sql": against_sql, "changing": against_changing}
+    compare = kinds[kind]
     counts: Counter[str] = Counter()
     for seed, counts in compared(compare, range(first, first + count)):
         if (seed - first + 1) % 100 == 0 or seed == first + count - 1:

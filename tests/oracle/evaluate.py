@@ -88,12 +88,16 @@ class Scope:
     def reads_a_stream(self, node) -> bool:
         return reads_a_stream(node, self.active, self.dataset)
 
+    def solutions(self, pattern: Pattern) -> list[Solution]:
+        is_leaf = isinstance(pattern, (BGP, PathPattern))
+        if is_leaf and pattern.scope == ELEMENT and pattern != BGP((), ELEMENT):
+            return _in_elements(pattern, self)
+        return _OPERATORS[type(pattern)](pattern, self)
+
 
 def evaluate_pattern(pattern: Pattern, scope: Scope) -> list[Solution]:
     """The solutions of a pattern in the active graph."""
-    if isinstance(pattern, (BGP, PathPattern)) and pattern.scope == ELEMENT and pattern != BGP((), ELEMENT):
-        return _in_elements(pattern, scope)
-    return _OPERATORS[type(pattern)](pattern, scope)
+    return scope.solutions(pattern)
 
 
 def _in_elements(pattern: BGP | PathPattern, scope: Scope) -> list[Solution]:
@@ -203,8 +207,8 @@ def simultaneous(a: Solution, b: Solution) -> bool:
 
 
 def ended_by(a: Solution, b: Solution) -> bool:
-    """a ended not later than b; a timeless solution has always ended."""
-    return a.timeless or (not b.timeless and a.end <= b.end)
+    """a ended not later than b; a timeless solution holds at every instant."""
+    return a.timeless or b.timeless or a.end <= b.end
 
 
 def intersecting(a: Solution, b: Solution) -> bool:
@@ -444,7 +448,7 @@ def _places(node: OrderBy, one: Solution, scope: Scope) -> tuple:
 
 
 def in_order(rows: list[Solution]) -> list[Solution]:
-    """The rows in a total order: their place, then each variable in name order, then start.
+    """The rows in a total order: their place, then each variable in name order, then the interval.
 
     Rows that this does not tell apart are equal, so that LIMIT always means the same rows.
     """
@@ -452,7 +456,7 @@ def in_order(rows: list[Solution]) -> list[Solution]:
 
     def key(one: Solution) -> tuple:
         terms = tuple(exact_place(one.value(name)) for name in names)
-        return one.order, terms, -1 if one.start is None else one.start
+        return one.order, terms, (-1, -1) if one.timeless else (one.start, one.end)
 
     return sorted(rows, key=key)
 

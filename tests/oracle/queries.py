@@ -53,6 +53,11 @@ def evaluate_query(
     active = default_graph(dataset)
     instants = tuple(instants_of(query, dataset))
     scope = Scope(dataset, active, instants, now, base, effort or Effort())
+    return evaluate_form(query, scope)
+
+
+def evaluate_form(query: Query, scope: Scope) -> Answers:
+    """The answers of a query in a scope."""
     return _FORMS[type(query)](query, scope)
 
 

@@ -75,10 +75,10 @@ def random_streams(random: Random, size: int) -> tuple[list[StreamData], int, li
         renumbered[s, e] = (s, len(in_order[s]))
         in_order[s].append(streams[s][1][e])
     data = [StreamData(name, tuple(in_order[s])) for s, (name, _) in enumerate(streams)]
-    return data, lateness, _batched(random, [renumbered[s, e] for _, _, s, e in arrival])
+    return data, lateness, batched(random, [renumbered[s, e] for _, _, s, e in arrival])
 
 
-def _batched(random: Random, arrival: list[tuple[int, int]]) -> list[Batch]:
+def batched(random: Random, arrival: list[tuple[int, int]]) -> list[Batch]:
     """The arrival cut at random places: all at once, one by one, or anything between."""
     mode = random.choice(("one", "each", "some", "some", "some"))
     if mode == "one":

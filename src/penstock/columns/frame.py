@@ -1,4 +1,9 @@
-"""Timed solution mappings as columns: the one table that every operator takes and gives."""
+"""Timed solution mappings as columns: the one table that every operator takes and gives.
+
+Where rows can leave again, a row also says how often it is there and when: it adds `weight` to the
+multiplicity of ⟨μ, t, t′⟩ at every instant of [since, until). A row that leaves at an instant which
+nobody knew before is taken back by one of weight -1 from that instant on.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +13,25 @@ from functools import cached_property
 
 import numpy as np
 
-from penstock.timeline import TIMELESS_END, TIMELESS_START
+from penstock.timeline import FOREVER, TIMELESS_END, TIMELESS_START
 
 
 @dataclass
 class Frame:
     """n solutions: `ids[v, i]` is what solution i binds variable v to (0: unbound).
 
-    A timeless solution has a start after its end, which is neutral in the hull.
+    A timeless solution has a start after its end, which is neutral in the hull. `weight`, `since` and
+    `until` are all there or all None. Without them each row is there once, from its end on (a
+    timeless one always), and for ever.
     """
 
     vars: tuple[str, ...]
     ids: np.ndarray
     start: np.ndarray
     end: np.ndarray
+    weight: np.ndarray | None = None
+    since: np.ndarray | None = None
+    until: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.start)
@@ -58,7 +68,8 @@ class Frame:
             rows = np.flatnonzero(rows)
         start = self.start[rows]
         end = start if self.end is self.start else self.end[rows]
-        return Frame(self.vars, np.take(self.ids, rows, axis=1), start, end)
+        presence = (column[rows] for column in self.presence)
+        return Frame(self.vars, np.take(self.ids, rows, axis=1), start, end, *presence)
 
     def timeless_mask(self) -> np.ndarray:
         return self.start > self.end
@@ -71,13 +82,37 @@ class Frame:
         for i, var in enumerate(vars):
             if var in self.vars:
                 ids[i] = self.ids[self.vars.index(var)]
-        return Frame(tuple(vars), ids, self.start, self.end)
+        return self.binding(vars, ids)
+
+    def binding(self, vars: Sequence[str], ids: np.ndarray) -> Frame:
+        """Other bindings of the same solutions."""
+        return Frame(tuple(vars), ids, self.start, self.end, *self.presence)
 
     def renamed(self, vars: Sequence[str]) -> Frame:
-        return Frame(tuple(vars), self.ids, self.start, self.end)
+        return self.binding(vars, self.ids)
 
     def extended(self, var: str, column: np.ndarray) -> Frame:
-        return Frame((*self.vars, var), np.vstack([self.ids, column[None, :]]), self.start, self.end)
+        return self.binding((*self.vars, var), np.vstack([self.ids, column[None, :]]))
+
+    # --- rows that leave ---
+
+    @property
+    def changes(self) -> bool:
+        """Whether it says how often and when its rows are there."""
+        return self.weight is not None
+
+    @property
+    def presence(self) -> tuple[np.ndarray, ...]:
+        """`weight`, `since` and `until`, if they are there."""
+        return () if self.weight is None else (self.weight, self.since, self.until)
+
+    def changing(self) -> Frame:
+        """The same rows, saying how often and when they are there."""
+        return self if self.changes else self.present(*_always(self.end))
+
+    def present(self, weight: np.ndarray, since: np.ndarray, until: np.ndarray) -> Frame:
+        """The rows, there as often and when these columns say."""
+        return Frame(self.vars, self.ids, self.start, self.end, weight, since, until)
 
     @staticmethod
     def concat(frames: Iterable[Frame], vars: Sequence[str]) -> Frame:
@@ -88,12 +123,20 @@ class Frame:
         if len(parts) == 1:
             return parts[0].project(vars)
         parts = [part.project(vars) for part in parts]
+        if any(part.changes for part in parts):
+            parts = [part.changing() for part in parts]
         return Frame(
             tuple(vars),
             np.concatenate([part.ids for part in parts], axis=1),
             np.concatenate([part.start for part in parts]),
             np.concatenate([part.end for part in parts]),
+            *(np.concatenate(columns) for columns in zip(*(part.presence for part in parts), strict=True)),
         )
+
+
+def _always(end: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How often and when rows are there that never leave: once, from their end on."""
+    return np.ones(len(end), np.int64), end, np.full(len(end), FOREVER, np.int64)
 
 
 class Pairs(Frame):
@@ -102,7 +145,8 @@ class Pairs(Frame):
     Row k combines row `left_rows[k]` of `left` with row `right_rows[k]` of `right`: the union
     of their bindings. A filter that rejects most combinations then never touches the columns it
     does not name. `interval` says where its start and its end are from: from the `left` or the
-    `right` row, or the `least` or `greatest` of both, or there is `none`. As it is, the hull.
+    `right` row, or the `least` or `greatest` of both, or there is `none`. As it is, the hull. A
+    combination is there as often as the product says, while both rows are.
     """
 
     def __init__(
@@ -135,6 +179,25 @@ class Pairs(Frame):
             return np.take(right, self.right_rows)
         both = np.take(left, self.left_rows), np.take(right, self.right_rows)
         return np.minimum(*both) if source == "least" else np.maximum(*both)
+
+    @cached_property
+    def weight(self) -> np.ndarray | None:  # type: ignore[override]
+        return self._combined(np.multiply, 0)
+
+    @cached_property
+    def since(self) -> np.ndarray | None:  # type: ignore[override]
+        return self._combined(np.maximum, 1)
+
+    @cached_property
+    def until(self) -> np.ndarray | None:  # type: ignore[override]
+        return self._combined(np.minimum, 2)
+
+    def _combined(self, function: np.ufunc, which: int) -> np.ndarray | None:
+        """A column of `presence` for the combinations, if one of the sides has it."""
+        if not (self.left.changes or self.right.changes):
+            return None
+        left, right = self.left.changing().presence[which], self.right.changing().presence[which]
+        return function(np.take(left, self.left_rows), np.take(right, self.right_rows))
 
     @property
     def ids(self) -> np.ndarray:  # type: ignore[override]

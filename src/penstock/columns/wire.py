@@ -1,7 +1,8 @@
 """Frames and term texts as bytes: what crosses the exchange and what the state store keeps.
 
 A message is a JSON head and then plain little-endian columns, so that reading one makes
-views and copies nothing. Point events, whose start is their end, have one time column.
+views and copies nothing. Point events, whose start is their end, have one time column; rows that
+can leave have three more, which say how often and when they are there.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ def pack(frames: Iterable[tuple[str, Frame]], terms: TermChunk = _EMPTY, **more)
     tables, parts = [], []
     for name, frame in frames:
         point = bool((frame.start == frame.end).all())
-        tables.append([name, frame.vars, len(frame), point])
+        tables.append([name, frame.vars, len(frame), point, frame.changes])
         parts += [*frame.ids, frame.start] if point else [*frame.ids, frame.start, frame.end]
+        parts += frame.presence
     head = {"tables": tables, "terms": [len(terms), len(terms.data)], **more}
     text = json.dumps(head).encode()
     text += b" " * (-len(text) % 8)
@@ -45,10 +47,12 @@ def unpack(message: bytes) -> tuple[list[tuple[str, Frame]], TermChunk, dict]:
         return values
 
     frames = []
-    for name, vars, count, point in head.pop("tables"):
+    for name, vars, count, point, changes in head.pop("tables"):
         ids = column(count * len(vars)).reshape(len(vars), count)
         start = column(count)
-        frames.append((name, Frame(tuple(vars), ids, start, start if point else column(count))))
+        end = start if point else column(count)
+        presence = [column(count) for _ in range(3 if changes else 0)]
+        frames.append((name, Frame(tuple(vars), ids, start, end, *presence)))
     count, size = head.pop("terms")
     terms = TermChunk(column(count), column(count + 1), column(size, np.uint8))
     return frames, terms, head

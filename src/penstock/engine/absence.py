@@ -13,7 +13,7 @@ import numpy as np
 from penstock.algebra.relations import ENDED, IntervalRule, Meeting, Side
 from penstock.columns.frame import Frame, Pairs
 from penstock.engine.chains import probe_pairs
-from penstock.engine.expressions import FALSE, TRUE
+from penstock.engine.expressions import FALSE, TRUE, Evaluator
 from penstock.engine.operators import Clock, Gathering, Matcher, Surroundings, tags_of
 from penstock.engine.store import Store, Until, forever, until_end
 from penstock.plan import steps
@@ -122,11 +122,9 @@ class OuterOperator(AbsenceOperator):
         store = self.store("optional", step.optional.vars, Until(step.meeting.latest_end(Side.RIGHT)), shared)
         self.optional = Matcher(store, step.required.vars, shared, step.meeting)
         self.matchers.append(self.optional)
-        keeps_own = step.interval is IntervalRule.LEFT
-        self._interval = ("left", "left") if keeps_own else ("least", "greatest")
-        self._seeking = step.vars + tuple(tag for _, tag in step.tags)
+        self.combining = Combining(step, step.vars, self.evaluator, self.terms.key)
         self.sought = [
-            self.since(f"sought{i}", sought, self._seeking) for i, sought in enumerate(step.sought)
+            self.since(f"sought{i}", sought, self.combining.seeking) for i, sought in enumerate(step.sought)
         ]
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
@@ -135,24 +133,40 @@ class OuterOperator(AbsenceOperator):
         for matcher, frame in zip(self.sought, sought, strict=True):
             matcher.add(frame)
         due = self.waiting.due(required, clock)
-        if not len(due):
-            return
+        if len(due):
+            yield from self.combining.combined(due, self.optional, self.sought)
+
+
+class Combining:
+    """Required rows with what matches of the optional ones, or alone."""
+
+    def __init__(self, step: steps.Outer, vars: tuple[str, ...], evaluator: Evaluator, key: int) -> None:
+        self.step = step
+        self.vars = vars
+        self.seeking = vars + tuple(tag for _, tag in step.tags)
+        keeps_own = step.interval is IntervalRule.LEFT
+        self.interval = ("left", "left") if keeps_own else ("least", "greatest")
+        self.evaluator = evaluator
+        self.key = key
+
+    def combined(self, due: Frame, optional: Matcher, sought: list[Since]) -> Iterator[Frame]:
+        """All combinations of rows for which the condition holds, and each row that has none."""
         matched = np.zeros(len(due), bool)
-        for rows, partners, which in self.optional.pairs(due):
-            both: Frame = Pairs(due, rows, partners, which, self.step.vars, self._interval)
+        for rows, partners, which in optional.pairs(due):
+            both: Frame = Pairs(due, rows, partners, which, self.vars, self.interval)
             if self.step.condition is not None:
-                holds = self.evaluator.holds(self.step.condition, self._marked(both))
+                holds = self.evaluator.holds(self.step.condition, self._marked(both, sought))
                 rows, both = rows[holds], both.take(holds)
             matched[rows] = True
             yield both
-        yield due.take(~matched).project(self.step.vars)
+        yield due.take(~matched).project(self.vars)
 
-    def _marked(self, frame: Frame) -> Frame:
+    def _marked(self, frame: Frame, sought: list[Since]) -> Frame:
         tagged = frame
         for columns, tag in self.step.tags:
-            tagged = tagged.extended(tag, tags_of(frame, columns, self.terms.key))
-        for var, matcher in zip(self.step.marks, self.sought, strict=True):
-            found = matcher.found(tagged.project(self._seeking))
+            tagged = tagged.extended(tag, tags_of(frame, columns, self.key))
+        for var, matcher in zip(self.step.marks, sought, strict=True):
+            found = matcher.found(tagged.project(self.seeking))
             frame = frame.extended(var, np.where(found, TRUE, FALSE))
         return frame
 

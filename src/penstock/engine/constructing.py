@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.algebra.nodes import Var
 from penstock.columns.frame import Frame
+from penstock.columns.terms import TermTable
 from penstock.engine.operators import Clock, Gathering, Seen, Surroundings, is_literal
 from penstock.engine.store import until_end
 from penstock.functions import chance
@@ -21,20 +22,31 @@ class ConstructedOperator(Gathering):
 
     def __init__(self, step: steps.Constructed, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
+        self.template = Template(step, self.terms)
         self.seen = Seen(self.store("seen", step.vars, until_end))
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
-        [frame] = inputs
+        yield self.seen.add(self.template.triples(inputs[0]))
+
+
+class Template:
+    """What a template makes of solutions."""
+
+    def __init__(self, step: steps.Constructed, terms: TermTable) -> None:
+        self.step = step
+        self.terms = terms
+
+    def triples(self, frame: Frame) -> Frame:
+        """The triples of each solution; not those that are none in RDF."""
         fresh: dict[str, np.ndarray] = {}
         triples = []
         for triple in self.step.template:
             columns = [self._column(term, frame, fresh) for term in triple]
-            ids = np.stack(columns)
-            sound = (ids != 0).all(axis=0)
-            ids, start, end = ids[:, sound], frame.start[sound], frame.end[sound]
-            sound = ~is_literal(ids[0], self.terms) & self._is_iri(ids[1])
-            triples.append(Frame(self.step.vars, ids, start, end).take(sound))
-        yield self.seen.add(Frame.concat(triples, self.step.vars))
+            made = frame.binding(self.step.vars, np.stack(columns))
+            made = made.take((made.ids != 0).all(axis=0))
+            sound = ~is_literal(made.ids[0], self.terms) & self._is_iri(made.ids[1])
+            triples.append(made.take(sound))
+        return Frame.concat(triples, self.step.vars)
 
     def _column(self, term, frame: Frame, fresh: dict[str, np.ndarray]) -> np.ndarray:
         if isinstance(term, Var):

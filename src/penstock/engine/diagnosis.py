@@ -13,7 +13,7 @@ from penstock.algebra.relations import ANY
 from penstock.engine.counting import RowCounts
 from penstock.engine.network import Network
 from penstock.engine.prefilters import prefilters_for
-from penstock.plan import steps
+from penstock.plan import hidden, steps
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.sources import streams
 from penstock.plan.steps import Step
@@ -202,7 +202,7 @@ class _Search:
         return f"nothing is left of {_count(self.given(step.inputs[0]))} of {self._patterns(step.inputs[0])}"
 
     def _of_join(self, step: steps.Join) -> str:
-        shared = [self._variable(var) for var in step.shared if steps.is_variable(var)]
+        shared = [self._variable(var) for var in step.shared if hidden.is_variable(var)]
         wanted = [f"with the same {in_words(shared)}"] if shared else []
         if step.relation.words:
             wanted.append(step.relation.words)

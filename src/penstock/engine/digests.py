@@ -86,9 +86,11 @@ def digests(net: Network, catalog: Catalog, static: Callable[[steps.Scan], str])
     place = net.place
 
     def made(step: Step, inputs: Callable[[int], str], *more: str) -> str:
-        static = known.get(place[step], "")
-        texts = _encoded(step, lambda below: inputs(place[below]), streams, graphs, static)
-        return digest_of(*texts, *more)
+        def digest(below: Step) -> str:  # a step that another one does itself is not in the network
+            return inputs(place[below]) if below in place else made(below, inputs)
+
+        static = known.get(place.get(step, -1), "")
+        return digest_of(*_encoded(step, digest, streams, graphs, static), *more)
 
     for step in net.steps:  # inputs come first
         plain.append(made(step, plain.__getitem__))

@@ -22,10 +22,12 @@ def match(
     end: np.ndarray,
     key: int,
     element: np.ndarray | None = None,
+    presence: tuple[np.ndarray, ...] = (),
 ) -> Frame:
     """The rows of a scan among triples (three columns of ids of the run's key) with these intervals.
 
-    `element` has the numbers of their elements, for scans that ask.
+    `element` has the numbers of their elements, for scans that ask; `presence` is how often and when
+    the triples are there, if they can leave (see `Frame`).
     """
     chosen: np.ndarray | None = None
     columns: dict[str, np.ndarray] = {}
@@ -41,7 +43,7 @@ def match(
     if scan.element:
         columns[ELEMENT] = element
     ids = np.stack(list(columns.values())) if columns else np.empty((0, len(start)), np.int64)
-    frame = Frame(scan.vars, ids, start, end)
+    frame = Frame(scan.vars, ids, start, end, *presence)
     return frame if chosen is None or chosen.all() else frame.take(chosen)
 
 

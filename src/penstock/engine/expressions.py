@@ -27,7 +27,7 @@ from penstock.functions.evaluate import Context, compile_term, compile_truth
 from penstock.functions.temporal import Duration, Moment
 from penstock.functions.values import value_of
 from penstock.jit import njit
-from penstock.plan.steps import is_variable, other, own
+from penstock.plan.hidden import is_variable, other, own
 from penstock.terms import Literal, Term
 from penstock.timeline import LONGEST, SECOND, is_timeless
 

@@ -6,7 +6,7 @@ file (`columns/arrays.py`). Other shards begin with it, at once, whatever its si
 image is ever written to: a part that gets more rows is copied first, and terms that come later stand
 in a table above the image's.
 
-Static rows never leave and are each there once and always; so an image needs no columns for that.
+Static rows never leave. Where other rows do, the image also says how often each is there.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ class Image:
                 rows.ids = self.arrays[f"{place}/ids"]
                 for column, values in alike.items():
                     setattr(rows, column, values[:count])
+                if stores[name].changing:
+                    rows.presence = self.arrays[f"{place}/presence"]
                 rows.count = rows.static = count
                 for index in indexes:
                     chains = (self.arrays[f"{place}/index {index}/{part}"] for part in ("nodes", "slots"))
@@ -92,7 +94,9 @@ class Image:
         """Lets one shard of all give the answers that follow from static knowledge alone."""
         add_refused(self.about["refused"])
         for query, vars in self.about["answers"]:
-            shard.answer(query, Frame.timeless(vars, self.arrays[f"answers/{query}"]))
+            frame = Frame.timeless(vars, self.arrays[f"answers/{query}"])
+            presence = f"answers/{query}/presence"
+            shard.answer(query, frame.present(*self.arrays[presence]) if presence in self.arrays else frame)
 
 
 @dataclass(frozen=True)
@@ -148,12 +152,16 @@ def image_by(open_shard: Callable[[], Shard]) -> Image:
     for query, frame in shard.static_answers().items():
         about["answers"].append([query, list(frame.vars)])
         arrays[f"answers/{query}"] = frame.ids
+        if frame.changes:
+            arrays[f"answers/{query}/presence"] = np.stack(frame.presence)
     return Image(arrays, about)
 
 
 def _keep(arrays: dict[str, np.ndarray], place: str, rows: Rows) -> list[str]:
     """Adds the arrays of a part of a store; the names of its indexes."""
     arrays[f"{place}/ids"] = np.ascontiguousarray(rows.ids[:, : rows.count])
+    if len(rows.presence):
+        arrays[f"{place}/presence"] = np.ascontiguousarray(rows.presence[:, : rows.count])
     for index in rows.indexes:
         index.sync()
         arrays[f"{place}/index {index.name}/nodes"] = index.nodes[: rows.count]

@@ -8,15 +8,16 @@ import numpy as np
 
 from penstock.algebra.nodes import Aggregate
 from penstock.columns.frame import Frame
+from penstock.columns.terms import TermTable
 from penstock.engine.absence import waiting
 from penstock.engine.expressions import FALSE, TRUE
 from penstock.engine.operators import Clock, Gathering, Surroundings
 from penstock.functions.aggregates import aggregate
 from penstock.functions.ordering import order_key, total_key
-from penstock.plan import steps
+from penstock.plan import hidden, steps
 from penstock.plan.steps import Step
 from penstock.terms import XSD, Literal
-from penstock.timeline import TIMELESS_END, TIMELESS_START
+from penstock.timeline import NEVER, TIMELESS_END, TIMELESS_START
 
 
 class InstantOperator(Gathering):
@@ -38,20 +39,41 @@ class InstantOperator(Gathering):
 class AggregatedOperator(InstantOperator):
     def __init__(self, step: steps.Aggregated, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
+        self.aggregating = Aggregating(step, self.terms)
         if step.groups is not None:
             self.groups = waiting(self, "groups", step.groups, self.depends_on_stream)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
-        step: steps.Aggregated = self.step
         due = self.due(inputs[0], clock)
-        groups = list(self._groups(due))
-        missing = Frame.empty(step.keys)
-        if step.groups is not None:
-            present = due.take(np.array([rows[0] for rows in groups], np.int64))
-            missing = _without(self.groups.due(inputs[1], clock).project(step.keys), present)
+        groups = None
+        if self.step.groups is not None:
+            groups = self.groups.due(inputs[1], clock).project(self.step.keys)
+        found, _ = self.aggregating.groups(due, due.end, groups, None if groups is None else groups.end)
+        yield found
+
+
+class Aggregating:
+    """The groups of rows that are looked at together, with their aggregates."""
+
+    def __init__(self, step: steps.Aggregated, terms: TermTable) -> None:
+        self.step = step
+        self.terms = terms
+
+    def groups(
+        self, due: Frame, apart: np.ndarray, given: Frame | None, given_apart: np.ndarray | None
+    ) -> tuple[Frame, np.ndarray]:
+        """A row for each group; `apart` tells which rows are looked at together: it stands beside each.
+
+        Each row of `given` is a group as well, if it has no members.
+        """
+        step = self.step
+        groups = list(self._grouped(due, apart))
+        firsts = np.array([rows[0] for rows in groups], np.int64)
+        missing, beside = Frame.empty(step.keys), apart[firsts]
+        if given is not None:
+            lacking = _lacking(given, given_apart, due.take(firsts), beside)
+            missing, beside = given.take(lacking), np.concatenate([beside, given_apart[lacking]])
         count, filled = len(groups) + len(missing), len(groups)
-        if not count:
-            return
         groups += [np.empty(0, np.int64)] * len(missing)
         ids = np.zeros((len(step.vars), count), np.int64)
         start, end = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -64,13 +86,13 @@ class AggregatedOperator(InstantOperator):
             ids[i, filled:] = missing.column(key)
         for i, (_, call, argument) in enumerate(step.aggregates, len(step.keys)):
             ids[i] = [self._value(call, argument, due, rows) for rows in groups]
-        yield Frame(step.vars, ids, start, end)
+        return Frame(step.vars, ids, start, end), beside
 
-    def _groups(self, frame: Frame) -> Iterator[np.ndarray]:
-        """The row numbers of each group: same instant, same keys."""
+    def _grouped(self, frame: Frame, apart: np.ndarray) -> Iterator[np.ndarray]:
+        """The row numbers of each group: looked at together, same keys."""
         if not len(frame):
             return
-        columns = [frame.column(key) for key in self.step.keys] + [frame.end]
+        columns = [frame.column(key) for key in self.step.keys] + [apart]
         order = np.lexsort(columns)
         changed = np.zeros(len(frame), bool)
         for column in columns:
@@ -90,28 +112,39 @@ class AggregatedOperator(InstantOperator):
         return 0 if term is None else self.terms.add(term)
 
 
-def _without(frame: Frame, others: Frame) -> Frame:
-    """The rows for whose bindings and instant there is no other row."""
-    taken = {(*row, end) for *row, end in zip(*map(others.column, frame.vars), others.end, strict=True)}
-    rows = zip(*frame.ids, frame.end, strict=True)
-    return frame.take(np.array([row not in taken for row in rows], bool))
+def _lacking(frame: Frame, apart: np.ndarray, others: Frame, others_apart: np.ndarray) -> np.ndarray:
+    """The rows for whose bindings there is no other row that is looked at together with them."""
+    taken = set(zip(*map(others.column, frame.vars), others_apart, strict=True))
+    rows = zip(*frame.ids, apart, strict=True)
+    return np.flatnonzero(np.array([row not in taken for row in rows], bool))
 
 
 class OrderedOperator(InstantOperator):
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         due = self.due(inputs[0], clock)
+        yield Ordering(self.step, self.terms).ordered(due, due.end).project(self.step.vars)
+
+
+class Ordering:
+    """The order that ORDER BY gives rows, which is total but for equal rows."""
+
+    def __init__(self, step: steps.Ordered, terms: TermTable) -> None:
+        self.step = step
+        self.terms = terms
+
+    def ordered(self, due: Frame, apart: np.ndarray) -> Frame:
+        """The rows in order; those that are looked at together, as `apart` tells, lie together."""
         if len(due) < 2:
-            yield due.project(self.step.vars)
-            return
-        # Last key first, as lexsort wants it: start, all columns by name, the keys, the instant.
-        deciding = filter(steps.is_variable, self.step.vars if self.step.ties is None else self.step.ties)
+            return due
+        # Last key first, as lexsort wants it: the interval, all columns by name, the keys, what is apart.
+        start = np.where(due.timeless_mask(), NEVER, due.start)
+        deciding = filter(hidden.is_variable, self.step.vars if self.step.ties is None else self.step.ties)
         ties = [self._ranks(due.column(var), total_key) for var in sorted(deciding, reverse=True)]
         keys = []
         for var, descending in reversed(self.step.keys):
             ranks = self._ranks(due.column(var), order_key)
             keys.append(-ranks if descending else ranks)
-        ordered = due.take(np.lexsort([due.start, *ties, *keys, due.end]))
-        yield ordered.project(self.step.vars)
+        return due.take(np.lexsort([due.end, start, *ties, *keys, apart]))
 
     def _ranks(self, column: np.ndarray, key) -> np.ndarray:
         """For each id, its place in the order of terms; equal keys have equal places."""

@@ -373,3 +373,49 @@ def keep_first(ids, hashes, start, end, first, last, slots, prev, fresh):
             slots[slot] = free
             free += 1
     return free
+
+
+@njit(cache=True)
+def spread_rows(groups, since, until, first, instant):
+    """(row, world) for each world of its group in which a row is there."""
+    rows, count = groups.size, 0
+    begin, end = np.empty(rows, np.int64), np.empty(rows, np.int64)
+    for row in range(rows):
+        at, last = first[groups[row]], first[groups[row] + 1]
+        while at < last and instant[at] < since[row]:
+            at += 1
+        begin[row] = at
+        while at < last and instant[at] < until[row]:
+            at += 1
+        end[row] = at
+        count += at - begin[row]
+    out_row, out_world = np.empty(count, np.int64), np.empty(count, np.int64)
+    count = 0
+    for row in range(rows):
+        for world in range(begin[row], end[row]):
+            out_row[count] = row
+            out_world[count] = world
+            count += 1
+    return out_row, out_world
+
+
+@njit(cache=True)
+def connected(pairs, count):
+    """For each pair the number of the part of the graph in which it lies, its direction left aside."""
+    parts = np.arange(count)
+    for k in range(pairs.shape[1]):
+        one, other = pairs[0, k], pairs[1, k]
+        while parts[one] != one:
+            parts[one] = parts[parts[one]]
+            one = parts[one]
+        while parts[other] != other:
+            parts[other] = parts[parts[other]]
+            other = parts[other]
+        parts[max(one, other)] = min(one, other)
+    found = np.empty(pairs.shape[1], np.int64)
+    for k in range(pairs.shape[1]):
+        at = pairs[0, k]
+        while parts[at] != at:
+            at = parts[at]
+        found[k] = at
+    return found

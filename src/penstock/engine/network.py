@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from penstock.plan.analysis import leaving
 from penstock.plan.analysis.components import components
 from penstock.plan.analysis.recursion import rules_and_scans
 from penstock.plan.steps import Step
@@ -94,6 +95,7 @@ def network(results: Iterable[Step]) -> Network:
         if net.unit_of[edge.source] == net.unit_of[edge.target]:
             inside[net.unit_of[edge.source]].append(edge)
     net.units = [_unit(net, number, circle, inside[number]) for number, circle in enumerate(circles)]
+    leaving.refuse_substituted(net.steps)
     return net
 
 
@@ -101,6 +103,7 @@ def _unit(net: Network, place: int, circle: list[int], inside: list[Edge]) -> Un
     """The unit of a circle, given the edges inside it."""
     if len(circle) == 1:
         return Unit(place, [circle])
+    leaving.refuse_circle([net.steps[each] for each in circle])
     number = {step: i for i, step in enumerate(circle)}
     standing = [(number[edge.source], number[edge.target]) for edge in inside if not edge.delayed]
     groups = [[circle[i] for i in group] for group in components(len(circle), standing)]

@@ -22,9 +22,9 @@ from penstock.engine import kernels
 from penstock.engine.chains import AT_ANY_TIME, NO_PREFILTERS, Index, Pairing, probe_pairs
 from penstock.engine.expressions import Evaluator
 from penstock.engine.prefilters import Prefilters, prefilters_for
-from penstock.engine.store import Rows, Store, Until, forever, until_end
+from penstock.engine.store import Rows, Store, Until, forever, until_end, until_left
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.plan import steps
+from penstock.plan import hidden, steps
 from penstock.plan.steps import Step
 from penstock.timeline import NEVER
 
@@ -79,6 +79,7 @@ class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come 
 
     def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
         self.step = step
+        self.timed = step.waits  # it may have something to say without new rows, when time moves on
         self.name = name
         self.terms = surroundings.terms
         self.evaluator = surroundings.evaluator
@@ -89,9 +90,11 @@ class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come 
         self, side: str, vars: tuple[str, ...], until: Until, split=(), *, waits: bool = False
     ) -> Store:
         """A store of this operator; `waits`: its rows only wait for their instant."""
-        if self.step.belated and not waits:
+        if self.step.changes:
+            until = until_left  # an interval that is long past can come or leave at any instant
+        elif self.step.belated and not waits:
             until = forever
-        store = Store(f"{self.name}.{side}", vars, until, split, self.tuning)
+        store = Store(f"{self.name}.{side}", vars, until, split, self.tuning, changing=self.step.changes)
         self.stores.append(store)
         return store
 
@@ -121,6 +124,10 @@ class ScanOperator(Gathering):
 
 
 class TableOperator(Gathering):
+    def __init__(self, step: steps.Table, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        self.timed = True
+
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         vars, rows = self.step.vars, self.step.rows
         if clock.first and rows:
@@ -158,7 +165,7 @@ class ComputeOperator(RowByRow):
         if self.step.var in frame.vars:
             ids = frame.ids.copy()
             ids[frame.vars.index(self.step.var)] = column
-            return Frame(frame.vars, ids, frame.start, frame.end)
+            return frame.binding(frame.vars, ids)
         return frame.extended(self.step.var, column)
 
 
@@ -369,7 +376,8 @@ class JoinOperator(Gathering):
             timeless = (side for side, part in zip(Side, (left_part, right_part), strict=True) if part[1])
             interval = self.step.meeting.interval_of(timeless)
             for i, j in pairing.join():
-                yield Pairs(lefts, i, rights, j, self.step.vars, interval)
+                pairs = Pairs(lefts, i, rights, j, self.step.vars, interval)
+                yield pairs.take(pairs.since < pairs.until) if self.step.changes else pairs
 
     def _pair_up(self, left: Frame, right: Frame) -> None:
         """A pairing for each two parts that now exist; what they hold already is linked, not joined."""
@@ -437,7 +445,7 @@ class Matcher:
                     continue
                 both = self._divider.bound(part) & self.store.bound(other)
                 keys = tuple(var for var in self.shared if var in both)
-                if sharing and not any(map(steps.is_variable, keys)):
+                if sharing and not any(map(hidden.is_variable, keys)):
                     continue
                 index = self._index(other, rows, keys, timed=not (part[1] or other[1]))
                 columns = [self.vars.index(var) for var in keys]
@@ -465,16 +473,21 @@ class SlicedOperator(Gathering):
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         [frame] = inputs
-        _, index = np.unique(frame.end, return_inverse=True)
-        if self.step.tag is not None:
-            tags, tag = np.unique(frame.column(self.step.tag), return_inverse=True)
-            _, index = np.unique(index * len(tags) + tag, return_inverse=True)
-        order = np.argsort(index, kind="stable")
-        counts = np.bincount(index)
-        place = np.empty(len(frame), np.int64)
-        place[order] = np.arange(len(frame)) - np.repeat(np.cumsum(counts) - counts, counts)
-        last = np.inf if self.step.limit is None else self.step.offset + self.step.limit
-        yield frame.take((place >= self.step.offset) & (place < last))
+        yield sliced(self.step, frame, frame.end)
+
+
+def sliced(step: steps.Sliced, frame: Frame, apart: np.ndarray) -> Frame:
+    """What OFFSET and LIMIT leave of rows in order; `apart` tells which are looked at together."""
+    _, index = np.unique(apart, return_inverse=True)
+    if step.tag is not None:
+        tags, tag = np.unique(frame.column(step.tag), return_inverse=True)
+        _, index = np.unique(index * len(tags) + tag, return_inverse=True)
+    order = np.argsort(index, kind="stable")
+    counts = np.bincount(index)
+    place = np.empty(len(frame), np.int64)
+    place[order] = np.arange(len(frame)) - np.repeat(np.cumsum(counts) - counts, counts)
+    last = np.inf if step.limit is None else step.offset + step.limit
+    return frame.take((place >= step.offset) & (place < last))
 
 
 def is_literal(ids: np.ndarray, terms: TermTable) -> np.ndarray:

@@ -21,6 +21,19 @@ class ClosureOperator(Gathering):
         super().__init__(step, name, surroundings)
         meeting = Meeting(step.relation, within=step.within)
         store = self.store("pairs", step.vars, Until(meeting.latest_end(Side.LEFT)))
+        self.composing = Composing(store, meeting)
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
+        yield from self.composing.closed(inputs[0])
+
+    def foresee(self) -> None:
+        self.composing.foresee()
+
+
+class Composing:
+    """The pairs of a store, closed under composition; further columns tell apart what does not compose."""
+
+    def __init__(self, store: Store, meeting: Meeting) -> None:
         self.seen = Seen(store, at_once=True)
         # A pair (x, y) is followed by those that begin at y, and preceded by those that end at x.
         self.after = _Composition(store, "x", meeting)
@@ -30,12 +43,13 @@ class ClosureOperator(Gathering):
         for composition in (self.after, self.before):
             composition.foresee()
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
-        new = self.seen.add(inputs[0])
+    def closed(self, frame: Frame) -> Iterator[Frame]:
+        """Adds pairs; gives those that are new and what follows from them."""
+        new = self.seen.add(frame)
         while len(new):
             yield new
             longer = [*self.after.of(new), *self.before.of(new)]
-            new = self.seen.add(Frame.concat(longer, self.step.vars)) if longer else Frame.empty(new.vars)
+            new = self.seen.add(Frame.concat(longer, frame.vars)) if longer else Frame.empty(frame.vars)
 
 
 class _Composition:

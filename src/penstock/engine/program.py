@@ -30,11 +30,12 @@ from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import storing
 from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import Knowledge, StaticGraph
-from penstock.plan import steps
+from penstock.plan import hidden, steps
 from penstock.plan.analysis.keys import Key
 from penstock.plan.planning import Plan
 from penstock.plan.sources import Stream, static_graphs, streams
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
+from penstock.timeline import NEVER
 
 IMAGE_FILE = "image.arrow"
 _NO_TERMS = TermChunk()
@@ -107,7 +108,7 @@ class Program:
         return {
             name: id_of(scan.predicate, self.key)
             for name, scan in self._scans
-            if not isinstance(scan.predicate, str) and sum(map(steps.is_variable, scan.vars)) < 2
+            if not isinstance(scan.predicate, str) and sum(map(hidden.is_variable, scan.vars)) < 2
         }
 
     @cached_property
@@ -258,13 +259,15 @@ class ProgramShard:
             frame = frames[query]
             if self.number:
                 # Every shard has the static knowledge; only the first answers from it alone.
-                frame = frame.take(~frame.timeless_mask())
+                static = frame.timeless_mask()
+                frame = frame.take(~(static & (frame.since == NEVER) if frame.changes else static))
             if len(frame):
                 yield query, answer_table(frame, self.shard.terms)
 
 
 def answer_table(frame: Frame, terms: TermTable) -> pa.Table:
-    """Solutions as a table: N-Triples texts by variable, then `start` and `end` in µs.
+    """Solutions as a table: N-Triples texts by variable, then `start` and `end` in µs; where answers
+    can leave, also how often and when they are there (`weight`, `since`, `until`).
 
     Each text is there once, however many rows have it: that is a fraction of the bytes, and
     they go through several processes.
@@ -273,7 +276,8 @@ def answer_table(frame: Frame, terms: TermTable) -> pa.Table:
     hidden = timeless if timeless.any() else None
     times = [pa.array(column, pa.int64(), mask=hidden) for column in (frame.start, frame.end)]
     columns = [terms.encoded(column) for column in frame.ids]
-    return pa.table([*columns, *times], names=[*frame.vars, "start", "end"])
+    presence = dict(zip(("weight", "since", "until"), frame.presence, strict=False))
+    return pa.table([*columns, *times, *presence.values()], names=[*frame.vars, "start", "end", *presence])
 
 
 def to_ipc(table: pa.Table) -> bytes:

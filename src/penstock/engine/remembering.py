@@ -9,7 +9,7 @@ from penstock.columns.terms import TermTable
 from penstock.engine.expressions import Evaluator
 from penstock.engine.operators import Operator, Surroundings, may_grow
 from penstock.engine.shard import operator_of
-from penstock.engine.store import Store, Until
+from penstock.engine.store import Store, Until, until_left
 from penstock.plan.steps import Step
 from penstock.timeline import format_duration
 
@@ -60,6 +60,8 @@ def _growing(operator: Operator) -> Iterator[tuple[str, Store]]:
 
 def _in_words(until: Until) -> str | None:
     """How long a row is remembered; None if not longer than until the watermark has passed its end."""
+    if until is until_left:
+        return "until it leaves"
     limit = until.limit
     if not limit:
         return "for ever"

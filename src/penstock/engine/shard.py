@@ -13,6 +13,7 @@ from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.engine import absence, constructing, instants, operators, paths
+from penstock.engine.changing import CHANGING
 from penstock.engine.counting import RowCounts
 from penstock.engine.digests import gone_on
 from penstock.engine.exchange import match, static_rows
@@ -24,7 +25,6 @@ from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.sources import static_graphs
-from penstock.plan.steps import Step
 from penstock.timeline import FOREVER, NEVER
 
 OPERATORS: dict[type, type[Operator]] = {
@@ -194,7 +194,8 @@ class Shard:
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> dict[int, Frame]:
         """Takes in a batch and moves the watermark; the new answers by query.
 
-        Rows that end before the watermark so far are late: they are counted and left out.
+        Rows that end before the watermark so far are late, and changes that begin before it: they are
+        counted and left out.
         """
         for payload in payloads:
             frames, terms, head = wire.unpack(payload)
@@ -203,7 +204,7 @@ class Shard:
             for name, rows in head.get("matched", {}).items():
                 self.counts.match(self.scans[name], rows)
             for name, frame in frames:
-                in_time = frame.end >= self.watermark
+                in_time = (frame.since if frame.changes else frame.end) >= self.watermark
                 if not in_time.all():
                     late = len(frame) - int(in_time.sum())
                     self.late += late
@@ -335,7 +336,7 @@ class Shard:
     def _run(self, place: int, clock: Clock) -> None:
         operator, inbox = self.operators[place], self._inbox[place]
         step = operator.step
-        if not any(inbox) and not (_moves(clock) and _speaks_unasked(step)):
+        if not any(inbox) and not (_moves(clock) and operator.timed):
             return
         if not step.inputs:
             inputs = inbox[0]
@@ -390,8 +391,9 @@ class Shard:
 
     def _deliver(self, edge: Edge, frame: Frame) -> None:
         if edge.derived:
+            scan = self.net.steps[edge.target]
             frame = match(
-                self.net.steps[edge.target], tuple(frame.ids), frame.start, frame.end, self.terms.key
+                scan, tuple(frame.ids), frame.start, frame.end, self.terms.key, presence=frame.presence
             )
             if not len(frame):
                 return
@@ -452,16 +454,12 @@ class Shard:
         self._kept_terms = self.terms.size
 
 
-def operator_of(step: Step) -> type[Operator]:
+def operator_of(step: steps.Step) -> type[Operator]:
+    """What runs a step; where rows can leave, steps that are not linear look at the content."""
     if type(step) not in OPERATORS:
         raise UnknownNode(step, "how it runs")
-    return OPERATORS[type(step)]
+    return CHANGING.get(type(step), OPERATORS[type(step)]) if step.changes else OPERATORS[type(step)]
 
 
 def _moves(clock: Clock) -> bool:
     return clock.now > clock.before or clock.first
-
-
-def _speaks_unasked(step: Step) -> bool:
-    """Whether a step may have something to say without new rows."""
-    return step.waits or isinstance(step, steps.Table)

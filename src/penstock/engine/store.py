@@ -4,6 +4,10 @@ A `Store` is the state of one side of one operator. Each row knows until which w
 is needed. What a step appended becomes one immutable chunk of the state store; a chunk is
 deleted when its last row is no longer needed. Small chunks are put together, so that there are
 never many of them (see `Store.changes`). Restoring is reading the chunks again.
+
+Where rows can leave (`Store.changing`), a row also says how often and when it is there, and it is
+forgotten when it has left. Rows that take others back are put together with them once they are many
+(`Store.consolidate`), and then all chunks are written anew.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import numpy as np
 
 from penstock.algebra.relations import Limit
 from penstock.columns.frame import Frame
+from penstock.engine.presence import consolidated
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.timeline import FOREVER, NEVER
 
@@ -49,6 +54,16 @@ until_end = Until(Limit(after_end=0))
 """Needed while something that ends with it can still come."""
 
 
+class UntilLeft(Until):
+    """Needed until it has left: what comes later is there later."""
+
+    def __call__(self, frame: Frame) -> np.ndarray:
+        return frame.until if frame.changes else forever(frame)
+
+
+until_left = UntilLeft()
+
+
 class Rows:
     """Growable columns of rows that are all timed or all timeless, with the same variables bound.
 
@@ -57,8 +72,9 @@ class Rows:
     somebody has it.
     """
 
-    def __init__(self, width: int, tuning: Tuning = TUNING) -> None:
+    def __init__(self, width: int, tuning: Tuning = TUNING, *, changing: bool = False) -> None:
         self.tuning = tuning
+        self.presence = np.empty((3 if changing else 0, 0), np.int64)  # weight, since, until
         self.count = 0
         self.generation = 0  # grows when rows were moved: who points at rows must look again
         self.ids = np.empty((width, 0), np.int64)
@@ -80,19 +96,25 @@ class Rows:
             self.end = _grown(self.end, capacity, first)
             self.until = _grown(self.until, capacity, first)
             self.chunk = _grown(self.chunk, capacity, first)
+            if len(self.presence):
+                self.presence = _grown(self.presence, capacity, first)
         self.ids[:, first:last] = frame.ids
         self.start[first:last] = frame.start
         self.end[first:last] = frame.end
         self.until[first:last] = until
         self.chunk[first:last] = self.current
+        if len(self.presence):
+            self.presence[:, first:last] = frame.changing().presence
         self.count = last
 
     def frame(self, vars: tuple[str, ...], rows: np.ndarray | None = None) -> Frame:
         """Some of the rows, or a view of all that are there now."""
         if rows is None:
             n = self.count
-            return Frame(vars, *map(_read_only, (self.ids[:, :n], self.start[:n], self.end[:n])))
-        return Frame(vars, self.ids[:, rows], self.start[rows], self.end[rows])
+            columns = (self.ids[:, :n], self.start[:n], self.end[:n], *self.presence[:, :n])
+            return Frame(vars, *map(_read_only, columns))
+        presence = self.presence[:, rows] if len(self.presence) else ()
+        return Frame(vars, self.ids[:, rows], self.start[rows], self.end[rows], *presence)
 
     def keep(self, mask: np.ndarray) -> None:
         """Moves the rows of a mask to new memory and forgets the others."""
@@ -104,6 +126,8 @@ class Rows:
         self.end = _moved(self.end, kept, capacity)
         self.until = _moved(self.until, kept, capacity)
         self.chunk = _moved(self.chunk, kept, capacity)
+        if len(self.presence):
+            self.presence = _moved(self.presence, kept, capacity)
         self.count = len(kept)
         self.generation += 1
 
@@ -166,8 +190,11 @@ class Store:
         until: Until,
         split: tuple[str, ...] = (),
         tuning: Tuning = TUNING,
+        *,
+        changing: bool = False,
     ) -> None:
         self.name = name
+        self.changing = changing
         self.tuning = tuning
         self.vars = vars
         self.until = until
@@ -177,6 +204,8 @@ class Store:
         self._fresh: list[Frame] = []
         self._chunks: list[Chunk] = []  # those in the state store, by number
         self._next = 0
+        self._taken_back = 0  # rows that take others back, since they were last put together
+        self._rewritten = False  # none of the stored chunks is as the rows are now
 
     def __len__(self) -> int:
         return sum(rows.count for rows in self.parts.values())
@@ -206,11 +235,13 @@ class Store:
 
     def part(self, key: Part) -> Rows:
         if key not in self.parts:
-            self.parts[key] = Rows(len(self.vars), self.tuning)
+            self.parts[key] = Rows(len(self.vars), self.tuning, changing=self.changing)
             self.parts[key].current = self._next
         return self.parts[key]
 
     def append(self, frame: Frame, *, persist: bool = True) -> None:
+        if frame.changes:
+            self._taken_back += int(np.count_nonzero(frame.weight < 0))
         for key, rows in self.divide(frame):
             self.part(key).append(rows, self.until(rows))
         if persist:
@@ -227,6 +258,14 @@ class Store:
 
     def rows(self) -> Frame:
         return Frame.concat((rows.frame(self.vars) for rows in self.parts.values()), self.vars)
+
+    def changes_within(self, begin: int, end: int) -> bool:
+        """Whether a row comes or leaves at an instant from `begin` to before `end`."""
+        return any(
+            bool(((times >= begin) & (times < end)).any())
+            for rows in self.parts.values()
+            for times in rows.presence[1:, : rows.count]
+        )
 
     def take(self, choose: Callable[[Frame], np.ndarray]) -> Frame:
         """Removes the chosen timed rows and returns them. They are no longer needed by `until`."""
@@ -248,9 +287,26 @@ class Store:
     def expire(self, watermark: int) -> None:
         """Forgets rows that are no longer needed (some may stay for a while)."""
         self.before_expiry(watermark)
+        if self._taken_back > self.tuning.taken_back and self._taken_back * 4 > len(self):
+            self.consolidate(watermark)
         for (_, timeless), rows in self.parts.items():
-            if not timeless:
+            if self.changing or not timeless:
                 rows.expire(watermark)
+
+    def consolidate(self, watermark: int) -> None:
+        """Puts rows together that say when the same solution is there; what it says stays the same.
+
+        Static rows stay as they are: they are no part of the stored state.
+        """
+        self._taken_back = 0
+        self._rewritten = True
+        self._fresh = []
+        for rows in self.parts.values():
+            static = rows.chunk[: rows.count] == STATIC
+            kept = consolidated(rows.frame(self.vars, np.flatnonzero(~static)))
+            kept = kept.take(kept.until >= watermark)
+            rows.keep(static)
+            rows.append(kept, self.until(kept))
 
     # --- chunks in the state store ---
 
@@ -268,6 +324,8 @@ class Store:
         when its chunk grows to 16 times its size, and of each level at most 15 chunks stay.
         """
         put: list[tuple[str, Frame]] = []
+        if self._rewritten:
+            return self._all_anew(watermark)
         gone = [chunk.key for chunk in self._chunks if chunk.until < watermark]
         self._chunks = [chunk for chunk in self._chunks if chunk.until >= watermark]
         if self._fresh:
@@ -290,6 +348,20 @@ class Store:
                 self._chunks.append(chunk)
                 put.append((chunk.key, frame))
         return put, gone
+
+    def _all_anew(self, watermark: int) -> tuple[list[tuple[str, Frame]], list[str]]:
+        """One chunk of all rows in place of those that are stored."""
+        self._rewritten = False
+        self._fresh = []
+        gone = [chunk.key for chunk in self._chunks]
+        self._chunks = []
+        frame = self._rows_since(self._next, watermark)  # that is where `consolidate` has put all rows
+        if not len(frame):
+            return [], gone
+        chunk = Chunk(self._next, 0, len(frame), int(self.until(frame).max()))
+        self._start_chunk(self._next + 1)
+        self._chunks.append(chunk)
+        return [(chunk.key, frame)], gone
 
     def _start_chunk(self, number: int) -> None:
         """Rows that are appended from now on belong to another chunk."""

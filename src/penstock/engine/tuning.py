@@ -17,6 +17,8 @@ class Tuning:
     """Rows for which a new store has room; it doubles when it is full."""
     expired: int = 1024
     """Rows that a store lets go at once, if they are most of it; fewer stay for a while."""
+    taken_back: int = 1024
+    """Rows that take others back which a store keeps, before it puts them together with those."""
     pairs: int = 1 << 20
     """Combinations of rows that are put together at a time."""
     together: int = 16

@@ -5,11 +5,13 @@ from __future__ import annotations
 MARK, TAG, OWN, OTHER = ".exists", ".tag", ".own ", ".other "
 ELEMENT = ".element"
 """The column with the number of the element that a row comes from."""
+WORLD = ".world"
+"""The column that says when a row is there, while an operator looks at several instants at once."""
 
 
 def is_variable(column: str) -> bool:
     """Whether a column binds a variable, rather than telling of elements or of what EXISTS found."""
-    return not column.startswith((MARK, TAG, OWN, OTHER, ELEMENT))
+    return not column.startswith((MARK, TAG, OWN, OTHER, ELEMENT, WORLD))
 
 
 def own(name: str) -> str:

@@ -7,12 +7,11 @@ of them are always bound (`certain`), and whether its rows depend on a stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import ClassVar
 
-from penstock.algebra.balance import balanced
 from penstock.algebra.nodes import Aggregate, Expression, TriplePattern, tighter
 from penstock.algebra.relations import ANY, HULL, IntervalRule, Meeting, Relation, Side
 from penstock.plan import sources
@@ -65,6 +64,7 @@ class Step:
         self.__dict__["_reads_stream"] = any(step.reads_stream for step in self.inputs)
         self.__dict__["_after_the_fact"] = any(step.after_the_fact for step in self.inputs)
         self.__dict__["_belated"] = any(step.gives_belated or step.belated for step in self.inputs)
+        self.__dict__["_changes"] = any(step.changes for step in self.inputs)
 
     @property
     def reads_stream(self) -> bool:
@@ -84,6 +84,11 @@ class Step:
     def belated(self) -> bool:
         """Whether rows may come to it long after their end."""
         return self._belated
+
+    @property
+    def changes(self) -> bool:
+        """Whether its rows can leave."""
+        return self._changes
 
     def __hash__(self) -> int:
         return self._hash
@@ -168,6 +173,10 @@ class Scan(Step):
     @property
     def reads_stream(self) -> bool:
         return sources.timed(self.sources)
+
+    @property
+    def changes(self) -> bool:
+        return sources.changing(self.sources)
 
 
 @_step
@@ -545,6 +554,19 @@ class Sliced(SameColumns):
     limit: int | None
     tag: str | None = None
 
+    @cached_property
+    def below(self) -> tuple[Step, ...]:
+        """The steps from its input down to `Ordered`."""
+        found = [self.input]
+        while not isinstance(found[-1], Ordered):
+            found.append(found[-1].input)
+        return tuple(found)
+
+    @cached_property
+    def inputs(self) -> tuple[Step, ...]:
+        # Where rows can leave, order is a matter of each instant: it puts what is there in order itself.
+        return (self.below[-1].input,) if self.input.changes else (self.input,)
+
 
 @_step
 class Asked(PerInstant):
@@ -574,15 +596,3 @@ class Constructed(Step):
 
     vars = ("subject", "predicate", "object")
     certain = frozenset(vars)
-
-
-def merged(branches: Sequence[Step]) -> Step:
-    """The union of steps, as a tree that is not deep."""
-    return balanced(branches, Merge)
-
-
-def columns_of(step: Step, vars: Vars) -> Step:
-    """The step with exactly these columns."""
-    if isinstance(step, Columns) and set(vars) <= set(step.vars):
-        step = step.input
-    return step if step.vars == vars else Columns(step, vars)

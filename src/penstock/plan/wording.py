@@ -24,7 +24,7 @@ from penstock.algebra.nodes import (
     ZeroOrOne,
 )
 from penstock.algebra.printing import to_sexpr
-from penstock.plan.steps import MARK
+from penstock.plan.hidden import MARK
 from penstock.terms import RDF
 
 _REPEAT = {OneOrMore: "+", ZeroOrMore: "*", ZeroOrOne: "?"}

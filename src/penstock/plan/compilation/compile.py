@@ -18,15 +18,16 @@ from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Side
 from penstock.algebra.scopes import STREAM
 from penstock.errors import QueryError
 from penstock.functions import chance
-from penstock.plan import steps
+from penstock.plan import hidden, steps
 from penstock.plan.analysis import bounds, variables, walk
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context, in_scope
 from penstock.plan.compilation.joining import joined
 from penstock.plan.compilation.paths import PathCompiler
+from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
 from penstock.plan.sources import Window
-from penstock.plan.steps import Step, columns_of
+from penstock.plan.steps import Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
 UNIT = steps.Table((), ((),))
@@ -106,7 +107,7 @@ class Compiler(PathCompiler):
             branches.append(
                 steps.Outer(required, triples, ENDED, instants=context.instants, interval=IntervalRule.LEFT)
             )
-        step = steps.merged(branches) if branches else NOTHING
+        step = merged(branches) if branches else NOTHING
         return steps.Constructed(step, (triple,), self.name, feeds=False)
 
     # --- leaves ---
@@ -174,7 +175,7 @@ class Compiler(PathCompiler):
             branches.append(steps.Join(table, self.pattern(node.pattern, below), within=context.within))
         if not branches:
             return _nothing(node)
-        step = steps.merged(branches)
+        step = merged(branches)
         return step if context.outer is None else context.outer.bind(step, (name,))
 
     # --- absence ---
@@ -195,7 +196,7 @@ class Compiler(PathCompiler):
         if outer is not None:
             looked_at = frozenset() if condition is None else variables.of_expression(condition)
             looked_at -= frozenset(map(a.Var, left.certain | right.certain))
-            right = remembering(right, [n for n in outer.names if a.Var(n) in looked_at], steps.other)
+            right = remembering(right, [n for n in outer.names if a.Var(n) in looked_at], hidden.other)
             left = outer.seen(left, looked_at, seeded=True)
             if outer.tag in right.vars:
                 left = outer.tagged(left)
@@ -204,7 +205,7 @@ class Compiler(PathCompiler):
 
         def sought(exists: a.Exists) -> a.Var:
             found, tag = self._sought(exists.pattern, steps.Join(left, right), context)
-            marks.append((self.fresh(steps.MARK[1:]), found))
+            marks.append((self.fresh(hidden.MARK[1:]), found))
             tags.extend(tag)
             return a.Var(marks[-1][0])
 
@@ -285,7 +286,7 @@ class Compiler(PathCompiler):
 
         def sought(exists: a.Exists) -> a.Var:
             nonlocal step
-            var = self.fresh(steps.MARK[1:])
+            var = self.fresh(hidden.MARK[1:])
             found, tags = self._sought(exists.pattern, step, context)
             for of, tag in tags:
                 step = steps.Tagged(step, of, tag)
@@ -304,7 +305,7 @@ class Compiler(PathCompiler):
         inner = replace(context, within=None, outer=None)
         if is_independent(pattern, frozenset(map(a.Var, names))):
             return self.pattern(pattern, inner), ()
-        substitution = Substitution.of(outer, names, self.fresh(steps.TAG[1:]), self.name)
+        substitution = Substitution.of(outer, names, self.fresh(hidden.TAG[1:]), self.name)
         found = substitution.tagged(self.pattern(pattern, replace(inner, outer=substitution)))
         return columns_of(found, (substitution.tag,)), ((names, substitution.tag),)
 

@@ -12,7 +12,8 @@ from penstock.algebra.scopes import STREAM
 from penstock.plan import steps
 from penstock.plan.analysis.matching import may_have_no_length
 from penstock.plan.compilation.context import Context, in_scope
-from penstock.plan.steps import Step, columns_of
+from penstock.plan.compilation.shaping import columns_of, merged
+from penstock.plan.steps import Step
 from penstock.terms import NamedNode
 
 
@@ -63,7 +64,7 @@ class PathCompiler(ABC):
         ends = [end.name for end in (node.subject, node.object) if isinstance(end, a.Var)]
         names = [name for name in dict.fromkeys(ends) if name in context.outer.names]
         kinds = [replace(context, outer=outer) for outer in context.outer.by_bound(names)]
-        return steps.merged([self._between(node, kind) for kind in kinds])
+        return merged([self._between(node, kind) for kind in kinds])
 
     def _between(self, node: a.PathPattern, context: Context) -> Step:
         """The solutions of a path between its ends; those that EXISTS substitutes are bound."""
@@ -173,7 +174,7 @@ class PathCompiler(ABC):
                 if others := [a.Call("!", (a.Call("SAMETERM", (p, name)),)) for name in names]:
                     step = steps.Select(step, conjunction(others))
                 directions.append(columns_of(step, (*ends.columns, *context.hidden)))
-        return steps.merged(directions)
+        return merged(directions)
 
     def _zero_length(self, ends: Ends, context: Context) -> Step:
         if constants := ends.constants(context):

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra import nodes as a
 from penstock.algebra.facts import once
-from penstock.plan import steps
+from penstock.plan import hidden, steps
 from penstock.plan.analysis.matching import has_part_without_length
 from penstock.plan.analysis.variables import Vars, certain, free, of_expression
 from penstock.plan.analysis.walk import children
-from penstock.plan.steps import Step, columns_of
+from penstock.plan.compilation.shaping import columns_of
+from penstock.plan.steps import Step
 
 
 @once
@@ -130,7 +131,7 @@ class Substitution:
     def unseen(self, step: Step, columns: tuple[str, ...]) -> Step:
         """The solutions as they were before `seen`: these columns, and the tag."""
         for name in self.names:
-            own = [a.Var(copy) for copy in (steps.own(name), steps.other(name)) if copy in step.vars]
+            own = [a.Var(copy) for copy in (hidden.own(name), hidden.other(name)) if copy in step.vars]
             if own:
                 value = own[0] if len(own) == 1 else a.Call("COALESCE", tuple(own))
                 step = steps.Compute(step, name, value)
@@ -138,7 +139,7 @@ class Substitution:
         return columns_of(step, columns + tag)
 
 
-def remembering(step: Step, names: Iterable[str], copy=steps.own) -> Step:
+def remembering(step: Step, names: Iterable[str], copy=hidden.own) -> Step:
     """The step with a copy of those variables which it may leave unbound, as it binds them itself."""
     for name in names:
         if name not in step.certain:

@@ -1,0 +1,28 @@
+"""The operators that are not linear, where rows can leave.
+
+Each remembers what its inputs say about when which rows are there, and answers for the instants that
+the watermark passes: what it would answer for the content at an instant, as far as that is other than
+an instant before. Only groups of rows that can matter to each other are looked at again, and only
+where one of them changes.
+"""
+
+from penstock.engine.changing.absence import MarkContent, OuterContent, WithoutContent
+from penstock.engine.changing.groups import AggregatedContent, AskedContent
+from penstock.engine.changing.order import OrderedContent, SlicedContent
+from penstock.engine.changing.sets import ClosureContent, ConstructedContent, DomainContent, UniqueContent
+from penstock.plan import steps
+
+CHANGING = {
+    steps.Unique: UniqueContent,
+    steps.Domain: DomainContent,
+    steps.Constructed: ConstructedContent,
+    steps.Closure: ClosureContent,
+    steps.Outer: OuterContent,
+    steps.Without: WithoutContent,
+    steps.Mark: MarkContent,
+    steps.Aggregated: AggregatedContent,
+    steps.Asked: AskedContent,
+    steps.Ordered: OrderedContent,
+    steps.Sliced: SlicedContent,
+}
+"""The operators of steps whose rows can leave; all others are those of rows that stay."""
