@@ -120,7 +120,7 @@ def test_a_window_says_that_its_rows_leave_and_is_refused_by_name():
     assert changing(shown) and timed(shown) and streams(shown) == {0}
     assert not changing(CATALOG.active(None).default)
     with pytest.raises(QueryError, match="the window last hour cannot be read"):
-        Compiler().pattern(RULE.pattern, Context(ActiveDataset(shown)))
+        Compiler(RULE).pattern(RULE.pattern, Context(ActiveDataset(shown)))
 
 
 def test_what_static_graphs_can_hold_follows_from_their_predicates():
