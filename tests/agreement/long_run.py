@@ -3,6 +3,7 @@
     python tests/agreement/long_run.py oracle FIRST COUNT    some dozens of elements each
     python tests/agreement/long_run.py scopes FIRST COUNT    the same, with patterns that ask for one element
     python tests/agreement/long_run.py sql FIRST COUNT       20,000 elements and more each
+    python tests/agreement/long_run.py lives FIRST COUNT     other queries come and go meanwhile
     python tests/agreement/long_run.py changing FIRST COUNT  histories of rows that come and leave
 
 Cases run with 1, 2 or 8 shards, with tiny thresholds and with the real ones, some of them with late
@@ -26,10 +27,11 @@ from agreement import large_streams  # noqa: E402
 from agreement.changing_runs import differences  # noqa: E402
 from agreement.engine_runs import engine_answers  # noqa: E402
 from agreement.histories import make_history  # noqa: E402
+from agreement.other_queries import disturbed  # noqa: E402
 from oracle.cases import Case  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
 from oracle.evaluate import TooManySolutions  # noqa: E402
-from oracle.generator import answers, make_case  # noqa: E402
+from oracle.generator import answers, cases, make_case  # noqa: E402
 from oracle.scopes import scope_case  # noqa: E402
 from oracle.stream_data import delayed  # noqa: E402
 from penstock.errors import QueryError  # noqa: E402
@@ -84,6 +86,20 @@ def _compared(case: Case) -> Outcome | None:
     return sum(each.total() for each in expected), bool(case.late)
 
 
+def with_others(seed: int) -> Outcome | None:
+    """Compares a case whose run goes on with other queries beside its own, again and again."""
+    for case, expected in cases([seed], late=True):
+        lives = disturbed(case)
+        if lives.left - lives.wanted:
+            raise Differs(f"{case}\nsomething is left of removed queries")
+        if lives.elsewhere:
+            return None
+        if lives.found != expected:
+            raise Differs(f"{case}\nlives begin at {lives.cuts}: {lives.found} instead of {expected}")
+        return sum(each.total() for each in expected), bool(case.late)
+    return None
+
+
 def against_sql(seed: int) -> Outcome:
     case = large_streams.make_case(seed)
     count, lines = large_streams.differences(case)
@@ -136,7 +152,13 @@ def main(kind: str, first: int, count: int) -> int:
     begun = time.time()
     signal.signal(signal.SIGALRM, _too_slow)
     signal.signal(signal.SIGVTALRM, _too_slow)
-    kinds = {"oracle": against_oracle, "scopes": in_scopes, "sql": against_sql, "changing": against_changing}
+    kinds = {
+        "oracle": against_oracle,
+        "scopes": in_scopes,
+        "sql": against_sql,
+        "changing": against_changing,
+        "lives": with_others,
+    }
     compare = kinds[kind]
     counts: Counter[str] = Counter()
     for seed, counts in compared(compare, range(first, first + count)):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from agreement.engine_runs import keep, key_of, occurrences_of, table_rows
+from agreement.tunings import tuning_of
 from oracle.canonical import Row, canonical
 from oracle.cases import Batch, Case, GraphData, StreamData
 from oracle.query_text import QueryWriter, Style
@@ -112,3 +113,48 @@ def later_part(case: Case, first: int, queries: Sequence[str]) -> Case:
     )
     at_once = tuple((s, e) for s, data in enumerate(streams) for e in range(len(data.elements)))
     return replace(case, streams=streams, queries=tuple(queries), batches=(at_once,))
+
+
+def named(prefix: str, texts: Sequence[str]) -> dict[str, str]:
+    return {f"{prefix}{i}": text for i, text in enumerate(texts)}
+
+
+def mixed(random: Random, *groups: dict[str, str]) -> dict[str, str]:
+    """The queries of some groups in any order."""
+    items = [item for group in groups for item in group.items()]
+    random.shuffle(items)
+    return dict(items)
+
+
+@dataclass
+class Lives:
+    """What became of the queries of a case that others came to and left."""
+
+    found: list[Counter[Row]]
+    cuts: list[int]  # the batches with which a life began
+    left: set[str]  # the steps of which something is stored at the end
+    wanted: set[str]  # those that still run
+    dropped: bool  # the state of some steps is gone
+    elsewhere: bool  # what rules derive was read by a query with which rows had to be spread in another way
+
+
+def disturbed(case: Case) -> Lives:
+    """Runs a case in several lives, with other queries beside its own in each."""
+    random = Random(f"lives {case.seed}")
+    stay = named("stays", case.queries)
+    cuts = sorted(random.randint(0, len(case.batches)) for _ in range(random.choice((1, 1, 2))))
+    checkpoint = Checkpoint(case, (1, 2, 8)[case.seed % 3], tuning_of(case.seed))
+    lives = Lives([Counter() for _ in stay], cuts, set(), set(), False, False)
+    last: dict[str, str] = {}
+    for number, (begin, end) in enumerate(zip([0, *cuts], [*cuts, len(case.batches)], strict=True)):
+        others = named(f"other{number % 2}-", some_queries(case, random, random.randint(0, 2)))
+        had = checkpoint.steps_with_state()
+        life = Life(mixed(random, stay, others), case.batches[begin:end])
+        given = checkpoint.live(life, ends=number == len(cuts))
+        lives.found = [found + given[name] for found, name in zip(lives.found, stay, strict=True)]
+        lives.dropped |= bool(had - checkpoint.steps_with_state() - set(checkpoint.program.digests))
+        now = {query.name: query.last for query in checkpoint.program.queries}
+        lives.elsewhere |= any(last.get(name, now[name]) != now[name] for name in stay)
+        last = now
+    lives.left, lives.wanted = checkpoint.steps_with_state(), set(checkpoint.program.digests)
+    return lives

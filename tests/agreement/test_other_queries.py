@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from agreement.other_queries import Checkpoint, Life, later_part, program_of, some_queries
+from agreement.other_queries import Checkpoint, Life, disturbed, later_part, named, program_of, some_queries
 from agreement.tunings import tuning_of
 from oracle.cases import Case
 from oracle.closure import NoClosure
@@ -23,19 +23,8 @@ STATELESS = (
 )  # fmt: skip
 
 
-def mixed(random: Random, *groups: dict[str, str]) -> dict[str, str]:
-    """The queries of some groups in any order."""
-    items = [item for group in groups for item in group.items()]
-    random.shuffle(items)
-    return dict(items)
-
-
 def has_rules(case: Case) -> bool:
     return any(isinstance(parse_query(text).query, Construct) for text in case.queries)
-
-
-def named(prefix: str, texts: list[str]) -> dict[str, str]:
-    return {f"{prefix}{i}": text for i, text in enumerate(texts)}
 
 
 @pytest.mark.parametrize("first", range(20_000, 20_160, 40))
@@ -43,37 +32,18 @@ def test_queries_that_stay_answer_as_if_nothing_had_happened(first: int):
     """Before, between and after them others come, go and change; of those that went nothing is stored."""
     compared = removed = 0
     for case, expected in cases(range(first, first + 40), late=True):
-        random, shards = Random(f"lives {case.seed}"), (1, 2, 8)[case.seed % 3]
-        stay = named("stays", list(case.queries))
-        cuts = sorted(random.randint(0, len(case.batches)) for _ in range(random.choice((1, 1, 2))))
-        checkpoint = Checkpoint(case, shards, tuning_of(case.seed))
-        found = dict.fromkeys(stay)
-        gone: set[str] = set()
-        known: dict[str, str] = {}
-        elsewhere = False
         try:
-            for number, (begin, end) in enumerate(zip([0, *cuts], [*cuts, len(case.batches)], strict=True)):
-                others = named(f"other{number % 2}-", some_queries(case, random, random.randint(0, 2)))
-                life = Life(mixed(random, stay, others), case.batches[begin:end])
-                had = checkpoint.steps_with_state()
-                given = checkpoint.live(life, ends=number == len(cuts))
-                for name in stay:
-                    found[name] = given[name] if found[name] is None else found[name] + given[name]
-                last = {query.name: query.last for query in checkpoint.program.queries}
-                elsewhere |= any(known.get(name, last[name]) != last[name] for name in stay)
-                known = last
-                if end > begin or number == len(cuts):
-                    gone |= had - set(checkpoint.program.digests)
-                    assert checkpoint.steps_with_state() <= set(checkpoint.program.digests), case
+            lives = disturbed(case)
         except QueryError as refusal:
             assert "recursion" in refusal.message, case
             continue
-        if elsewhere:  # a query that reads what rules derive has changed by which key rows are spread
+        assert lives.left <= lives.wanted, f"something is left of removed queries:\n{case}"
+        if lives.elsewhere:
             assert has_rules(case), case
             continue
-        assert list(found.values()) == expected, f"with {shards} shards, lives begin at {cuts}:\n{case}"
-        compared += any(expected) and any(0 < cut < len(case.batches) for cut in cuts)
-        removed += bool(gone)
+        assert lives.found == expected, f"lives begin at {lives.cuts}:\n{case}"
+        compared += any(expected) and any(0 < cut < len(case.batches) for cut in lives.cuts)
+        removed += lives.dropped
     assert compared >= 10 and removed >= 5, "too few of these cases prove anything"
 
 

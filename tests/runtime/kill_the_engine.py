@@ -5,9 +5,10 @@
 A writer appends to a log in pieces that cut lines anywhere and rotates it, renames compressed and
 TriG files into place, and writes others slowly, member by member; its elements are out of order, and
 some are far too old. The run follows all that and is killed (kill -9, with all its processes) again
-and again; the last life reads to the end. Which elements came late depends on when batches were
-made, so it is taken from what the run itself has written: the answers must be exactly those of an
-undisturbed run over all other elements, and no element may be missing or twice.
+and again; each life has another query beside the others, and the last one reads to the end. Which
+elements came late depends on when batches were made, so it is taken from what the run itself has written:
+the answers must be exactly those of an undisturbed run over all other elements, and no element may be
+missing or twice.
 """
 
 from __future__ import annotations
@@ -45,6 +46,15 @@ QUERIES = {
         ?s ex:reads ?v FILTER (?v > 90 && getDURATION() < "PT5M"^^xsd:duration) } }""",
     "aggregate": "SELECT ?s (COUNT(*) AS ?n) (SUM(?w) AS ?sum) WHERE { ?s ex:fell ?w } GROUP BY ?s",
 }
+PASSING = (
+    {},
+    {"high": "SELECT ?s ?v WHERE { ?s ex:reads ?v FILTER (?v > 95) }"},
+    {
+        "again": """SELECT ?s ?v WHERE { ?s ex:reads ?v } SEQ { ?s ex:fell ?v }
+        FILTER (getDURATION() < "PT1M"^^xsd:duration)"""
+    },
+)
+"""Queries that come with one life and go with the next; nobody else may notice."""
 BEGIN = parse_instant("2026-01-01T00:00:00Z")
 STEP = 2_000_000  # microseconds between two elements
 SENSORS = 20
@@ -135,7 +145,7 @@ class Writer(threading.Thread):
 # --- the runs ---
 
 
-def life(directory: Path, name: str, follow: bool) -> None:
+def life(directory: Path, name: str, follow: bool, number: int) -> None:
     """One life of a run: goes on from its checkpoint until it ends or is killed."""
     checkpoint = directory / f"{name}.checkpoint"
     # Small batches for many moments to be killed at; what is left at the end is read in large ones.
@@ -143,7 +153,8 @@ def life(directory: Path, name: str, follow: bool) -> None:
     engine = Engine(master="local[2]", checkpoint=checkpoint, batch_bytes=size, lateness=LATENESS)
     engine.options.compact_after = 3  # many times in each life
     engine.add_stream(directory / name)
-    for query, text in QUERIES.items():
+    passing = PASSING[number % len(PASSING)]
+    for query, text in {**passing, **QUERIES}.items():
         engine.add_query(PREFIXES + text, name=query)
     sink = open_sink("csv", str(directory / f"{name}.csv"), engine.queries, checkpoint, Existing.OVERWRITE)
     sides = SideOutputs(
@@ -159,8 +170,8 @@ def life(directory: Path, name: str, follow: bool) -> None:
     sides.close()
 
 
-def start(directory: Path, name: str, how: str) -> subprocess.Popen:
-    command = [sys.executable, __file__, "--life", str(directory), name, how]
+def start(directory: Path, name: str, how: str, number: int = 0) -> subprocess.Popen:
+    command = [sys.executable, __file__, "--life", str(directory), name, how, str(number)]
     return subprocess.Popen(command, start_new_session=True)
 
 
@@ -173,7 +184,7 @@ def kill_runs(directory: Path, kills: int, seed: int = 1, minutes: float = 1e9) 
     writer.start()
     done = 0
     while done < kills and time.monotonic() < until:
-        alive = start(directory, "killed", "follow")
+        alive = start(directory, "killed", "follow", done)
         live_a_while(alive, directory, chance)
         os.killpg(alive.pid, signal.SIGKILL)
         alive.wait()
@@ -234,7 +245,8 @@ def lines(path: Path) -> list[str]:
 
 
 def answers(path: Path) -> dict[str, Counter]:
-    found: dict[str, Counter] = {query: Counter() for query in QUERIES}
+    passing = (query for queries in PASSING for query in queries)
+    found: dict[str, Counter] = {query: Counter() for query in (*QUERIES, *passing)}
     with path.open(newline="") as file:
         header, *rows = csv.reader(file)
     place = header.index("query")
@@ -245,7 +257,7 @@ def answers(path: Path) -> dict[str, Counter]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--life"]:
-        life(Path(sys.argv[2]), sys.argv[3], sys.argv[4] == "follow")
+        life(Path(sys.argv[2]), sys.argv[3], sys.argv[4] == "follow", int(sys.argv[5]))
     else:
         options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
         options.add_argument("--kills", type=int, default=30)

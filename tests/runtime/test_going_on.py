@@ -27,7 +27,10 @@ STAY = {
 REMOVED = {"removed": f"SELECT ?s ?v ?w WHERE {RISE % 80}"}
 BEFORE = {"changed": "SELECT ?s ?v WHERE { ?s ex:reads ?v FILTER (?v < 5) }"}
 AFTER = {"changed": "SELECT ?s ?v WHERE { ?s ex:reads ?v FILTER (?v < 3) }"}
-ADDED = {"added": "SELECT ?s ?v ?w WHERE { ?s ex:reads ?v } SEQ { ?s ex:reads ?w } FILTER (?w = ?v)"}
+ADDED = {
+    "added": "SELECT ?s ?v ?w WHERE { ?s ex:reads ?v } SEQ { ?s ex:reads ?w }"
+    ' FILTER (?w = ?v && getDURATION() < "PT1H"^^xsd:duration)'
+}
 ELEMENTS = 3_000
 BATCH_BYTES = 40_000
 BEGIN = parse_instant("2026-01-01T00:00:00Z")

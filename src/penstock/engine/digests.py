@@ -21,6 +21,7 @@ from enum import Enum
 
 import numpy as np
 
+from penstock.columns import interning
 from penstock.columns.frame import Frame
 from penstock.columns.ids import HASHED, hash_texts
 from penstock.columns.terms import TermChunk
@@ -261,13 +262,13 @@ def rows_digest(frames: Iterable[tuple[Frame, TermChunk]]) -> str:
     for frame, terms in frames:
         if not len(frame):
             continue
-        distinct, inverse = np.unique(frame.ids, return_inverse=True)
+        distinct, number = interning.numbered(np.ascontiguousarray(frame.ids).reshape(-1))
         names = distinct.copy()
-        hashed = distinct >= HASHED
+        hashed = np.flatnonzero(distinct >= HASHED)
         chosen = terms.subset(distinct[hashed])
         plain = hash_texts(chosen.offsets, chosen.data, key=0)  # the run's differs from run to run
-        names[np.flatnonzero(hashed)[np.argsort(np.argsort(chosen.ids))]] = plain
-        _add_rows(names[inverse.reshape(frame.ids.shape)], sums)
+        names[hashed[np.argsort(distinct[hashed])]] = plain[np.argsort(chosen.ids)]
+        _add_rows(names[number].reshape(frame.ids.shape), sums)
         count += len(frame)
     return digest_of(str(count), *map(str, sums.tolist())) if count else ""
 
