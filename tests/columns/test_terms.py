@@ -27,6 +27,14 @@ TERMS = [
 ]
 
 
+def chunk_of(texts: list[bytes], key: int = 0) -> TermChunk:
+    """A chunk of the given texts (each as often as you like)."""
+    table = TermTable(key=key)
+    for text in texts:
+        table.add_text(text)
+    return table.chunk()
+
+
 def test_a_term_comes_back_from_its_id():
     table = TermTable()
     ids = [table.add(term) for term in TERMS]
@@ -58,7 +66,7 @@ def test_an_unknown_id_is_an_error_and_not_a_wrong_term():
 def test_a_table_holds_the_union_of_its_chunks(batches):
     table, expected = TermTable(), {}
     for batch in batches:
-        chunk = TermChunk.of_texts(batch)
+        chunk = chunk_of(batch)
         assert chunk.ids.tolist() == sorted({hash_text(text) for text in batch})
         table.add_chunk(chunk)
         expected |= {hash_text(text): text for text in batch}
@@ -70,7 +78,7 @@ def test_a_table_holds_the_union_of_its_chunks(batches):
 def test_many_chunks_grow_the_table_without_losing_a_text():
     table = TermTable()
     for batch in range(20):
-        table.add_chunk(TermChunk.of_texts([b"<a:%d>" % (batch * 300 + i) for i in range(500)]))
+        table.add_chunk(chunk_of([b"<a:%d>" % (batch * 300 + i) for i in range(500)]))
     assert table.size == 19 * 300 + 500
     ids = np.array([hash_text(b"<a:%d>" % i) for i in range(table.size)])
     assert table.texts(ids).to_pylist() == [b"<a:%d>" % i for i in range(table.size)]
@@ -79,7 +87,7 @@ def test_many_chunks_grow_the_table_without_losing_a_text():
 def test_two_terms_with_one_id_stop_the_run():
     id_ = hash_text(b"<a:x>")
     forged = TermChunk(np.array([id_]), np.array([0, 5]), np.frombuffer(b"<a:y>", np.uint8))
-    table = TermTable(TermChunk.of_texts([b"<a:x>"]))
+    table = TermTable(chunk_of([b"<a:x>"]))
     with pytest.raises(InputError, match="same id"):
         table.add_chunk(forged)
     table = TermTable(forged)
@@ -109,24 +117,8 @@ def test_retain_forgets_the_rest():
     assert table.add(NamedNode("a:0")) == ids[0] and table.size == 3
 
 
-def test_chunks_travel_as_arrow_also_sliced_and_through_ipc():
-    chunk = TermChunk.of_texts([b"<a:%d>" % i for i in range(100)])
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, chunk.to_arrow().schema) as writer:
-        writer.write_batch(chunk.to_arrow())
-    (batch,) = pa.ipc.open_stream(sink.getvalue())
-    back = TermChunk.from_arrow(batch)
-    assert back.ids.tolist() == chunk.ids.tolist() and back.texts() == chunk.texts()
-    part = TermChunk.from_arrow(batch.slice(30, 20))
-    assert part.ids.tolist() == chunk.ids[30:50].tolist()
-    assert part.texts() == chunk.texts()[30:50]
-    assert len(TermChunk.from_arrow(batch.slice(0, 0))) == 0
-    table = TermTable(part)
-    assert table.size == 20
-
-
 def test_tables_pickle():
-    table = TermTable(TermChunk.of_texts([b"<a:1>", b"<a:2>"]))
+    table = TermTable(chunk_of([b"<a:1>", b"<a:2>"]))
     assert pickle.loads(pickle.dumps(table)).chunk().texts() == table.chunk().texts()
 
 
@@ -182,7 +174,7 @@ def test_encoding_takes_any_number_of_terms():
 
 
 def test_a_part_of_a_chunk_is_what_some_ids_need():
-    chunk = TermChunk.of_texts([b"<a:%d>" % i for i in range(100)])
+    chunk = chunk_of([b"<a:%d>" % i for i in range(100)])
     wanted = [hash_text(b"<a:%d>" % i) for i in (70, 3, 3)]
     part = chunk.subset(np.array([*wanted, 0, id_of(TERMS[5])]))
     assert sorted(part.texts().to_pylist()) == [b"<a:3>", b"<a:70>"]
@@ -193,7 +185,7 @@ def test_a_part_of_a_chunk_is_what_some_ids_need():
 
 def test_of_an_offer_only_what_is_accepted_is_taken_over():
     texts = [b"<http://example.org/%d>" % i for i in range(100)]
-    chunk = TermChunk.of_texts(texts)
+    chunk = chunk_of(texts)
     table = TermTable()
     table.offer(chunk)
     table.accept([chunk.ids[:3], chunk.ids[1:4]], most=0)
@@ -204,7 +196,7 @@ def test_of_an_offer_only_what_is_accepted_is_taken_over():
 
 
 def test_an_offered_text_is_found_before_anybody_accepts_it():
-    chunk = TermChunk.of_texts([b"<http://example.org/a>", b"<http://example.org/b>"])
+    chunk = chunk_of([b"<http://example.org/a>", b"<http://example.org/b>"])
     for look in (
         lambda table: table.texts(chunk.ids).to_pylist(),
         lambda table: [table.term(int(id_)) for id_ in chunk.ids],
@@ -218,7 +210,7 @@ def test_an_offered_text_is_found_before_anybody_accepts_it():
 
 
 def test_two_texts_of_one_id_are_noticed_when_they_are_accepted():
-    chunk = TermChunk.of_texts([b"<http://example.org/a>"])
+    chunk = chunk_of([b"<http://example.org/a>"])
     other = TermChunk(chunk.ids, chunk.offsets, np.frombuffer(b"<http://example.org/b>", np.uint8))
     table = TermTable(chunk)
     table.offer(other)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import mmap
+import os
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -13,11 +16,37 @@ from tests.decode.test_lines import streams
 
 from penstock.decode.decoder import Decoder, decode_file, warm_up
 from penstock.decode.formats import Compression, Format, format_of, is_stream_file
+from penstock.decode.jsonld import is_json
 from penstock.decode.occurrences import concat
-from penstock.decode.splitting import align, lines_before, split_plan
+from penstock.decode.splitting import align, lines_before
 from penstock.errors import InputError, UsageError
 
 LINE = "<a:s{0}> <a:p> <a:o> <a:g#t=2026-01-01T12:00:00.{0:06d}Z> .\n"
+
+
+def split_plan(path: Path, target_bytes: int) -> list[tuple[int, int]]:
+    """The pieces (offset, length) in which a file can be decoded on its own: cut about every so many bytes.
+
+    Only uncompressed N-Quads and JSON lines are cut.
+    """
+    format_, compression = format_of(os.fspath(path), None)
+    size = os.stat(path).st_size
+    if size == 0:
+        return []
+    cuttable = compression is Compression.NONE and format_ in (Format.NQUADS, Format.JSONLD)
+    if not cuttable or size < 2 * target_bytes:
+        return [(0, size)]
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        end = data.find(b"\n")
+        if format_ is Format.JSONLD and not (end >= 0 and is_json(data[:end])):
+            return [(0, size)]
+        begins = [0]
+        for wanted in range(target_bytes, size - target_bytes // 2, target_bytes):
+            if wanted > begins[-1]:
+                begin = align(data, wanted, format_, None)
+                if begins[-1] < begin < size:
+                    begins.append(begin)
+    return [(a, b - a) for a, b in zip(begins, [*begins[1:], size], strict=True)]
 
 
 def lines(n: int) -> bytes:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from agreement.engine_runs import contents, keep, occurrences_of, travelled
+from columns.test_terms import chunk_of
 from oracle.cases import Element
 from penstock import pipeline
 from penstock.columns.arrays import MappedArrays, write_arrays
@@ -221,13 +222,13 @@ def mapped(process: int, path: str) -> dict[str, int]:
 def test_terms_above_others(tmp_path):
     """A table above another knows its terms, keeps none of them again, and leaves it as it is."""
     static = [b"<http://e/%d>" % i for i in range(50)]
-    below = TermTable(TermChunk.of_texts(static, KEY), key=KEY)
+    below = TermTable(chunk_of(static, KEY), key=KEY)
     write_arrays(tmp_path / "terms", below.arrays())
     arrays = MappedArrays(tmp_path / "terms")
     below = TermTable.from_arrays(arrays["table"], arrays["texts"], below.size, KEY)
     table = TermTable(key=KEY, below=below)
     more = [b"<http://e/%d>" % i for i in range(40, 70)]
-    table.add_chunk(TermChunk.of_texts(more, KEY))
+    table.add_chunk(chunk_of(more, KEY))
     assert (table.size, below.size, len(table)) == (20, 50, 70)
     ids = np.array([table.add_text(text) for text in [*static, *more]])
     assert table.size == 20

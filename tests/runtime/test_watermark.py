@@ -10,10 +10,10 @@ from tests.runtime.watermark_definition import Look, watermark
 
 from penstock.runtime.detection.watermark import Watermark
 from penstock.sources import splits as splits_module
-from penstock.sources.reading import read_split
 from penstock.sources.splits import SplitPlanner
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import FOREVER, NEVER
+from sources.reading import read_split
 
 SECOND = 1_000_000
 

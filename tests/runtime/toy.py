@@ -20,8 +20,8 @@ from penstock.engine.counting import RowCounts
 from penstock.engine.digests import QueryIdentity
 from penstock.errors import InputError
 from penstock.runtime.intake.late import SCHEMA
-from penstock.sources.reading import read_split
 from penstock.timeline import NEVER
+from sources.reading import read_split
 
 
 class ToyDecoder:

@@ -11,10 +11,10 @@ import pytest
 from penstock.errors import InputError
 from penstock.sources import segment_file
 from penstock.sources import splits as splits_module
-from penstock.sources.reading import read_split
 from penstock.sources.segments import SegmentLog
 from penstock.sources.splits import SplitPlanner
 from penstock.sources.streams import StreamSpec
+from sources.reading import read_split
 
 
 @pytest.fixture(autouse=True)

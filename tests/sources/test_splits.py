@@ -17,10 +17,10 @@ from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import concat
 from penstock.errors import InputError
 from penstock.sources import splits as module
-from penstock.sources.reading import read_split
 from penstock.sources.splits import SplitPlanner
 from penstock.sources.spool import Spool
 from penstock.sources.streams import StreamSpec
+from sources.reading import read_split
 
 
 @pytest.fixture

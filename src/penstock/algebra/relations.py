@@ -13,12 +13,13 @@ from enum import Enum
 from functools import cache, cached_property
 from itertools import product
 
+from penstock.algebra.comparisons import MIRRORED
+
 POINTS = ("ls", "le", "rs", "re")
 PAIRS = (("ls", "rs"), ("ls", "re"), ("le", "rs"), ("le", "re"))
 """The comparisons that a mask speaks of, three bits each from the lowest: `<`, `=`, `>`."""
 
 _SIGNS = {"<": 0b001, "=": 0b010, ">": 0b100, "<=": 0b011, ">=": 0b110}
-_MIRRORED = {"<": ">", "=": "=", ">": "<", "<=": ">=", ">=": "<="}
 _OTHER_SIDE = {"ls": "rs", "le": "re", "rs": "ls", "re": "le"}
 
 Comparison = tuple[str, str, str]
@@ -68,7 +69,7 @@ class Relation:
     def implies(self, x: str, sign: str, y: str) -> bool:
         """Whether the comparison of a left and a right end point (or the other way round) always holds."""
         if (x, y) not in PAIRS:
-            x, sign, y = y, _MIRRORED[sign], x
+            x, sign, y = y, MIRRORED[sign], x
         return (self.mask >> 3 * PAIRS.index((x, y)) & 0b111) & ~_SIGNS[sign] == 0
 
     @property

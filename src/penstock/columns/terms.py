@@ -26,7 +26,6 @@ from penstock.columns.rendering import render
 from penstock.errors import InputError
 from penstock.terms import Term
 
-ARROW_SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.large_binary())])
 _CACHED_TERMS = 65_536
 LEAST_TERMS, LEAST_BYTES = 1024, 1 << 16  # what an empty table has room for
 _NOTHING = (np.empty(0, np.int64), np.empty(0, np.uint8))
@@ -55,14 +54,6 @@ class TermChunk:
     def nbytes(self) -> int:
         return self.ids.nbytes + self.offsets.nbytes + self.data.nbytes
 
-    @classmethod
-    def of_texts(cls, texts: list[bytes], key: int = 0) -> TermChunk:
-        """A chunk of the given texts (each as often as you like)."""
-        table = TermTable(key=key)
-        for text in texts:
-            table.add_text(text)
-        return table.chunk()
-
     def text(self, index: int) -> bytes:
         return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes()
 
@@ -86,24 +77,6 @@ class TermChunk:
         begin = self.offsets[rows]
         places = begin << LENGTH_BITS | self.offsets[rows + 1] - begin
         return TermChunk(self.ids[rows], *interning.gather(self.data, places))
-
-    def to_arrow(self) -> pa.RecordBatch:
-        return pa.record_batch([pa.array(self.ids), self.texts()], schema=ARROW_SCHEMA)
-
-    @classmethod
-    def from_arrow(cls, batch: pa.RecordBatch) -> TermChunk:
-        """A chunk from `to_arrow`'s batch, also a sliced one; shares its memory."""
-        ids = batch.column("id").to_numpy()
-        texts = batch.column("text")
-        _, offsets_buffer, data_buffer = texts.buffers()
-        if len(texts) == 0:
-            return cls()
-        offsets = np.frombuffer(offsets_buffer, np.int64)
-        offsets = offsets[texts.offset : texts.offset + len(texts) + 1]
-        data = np.frombuffer(data_buffer, np.uint8) if data_buffer else np.empty(0, np.uint8)
-        if offsets[0]:
-            data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
-        return cls(ids, offsets, data)
 
 
 def _distinct_hashed(ids: np.ndarray) -> np.ndarray:

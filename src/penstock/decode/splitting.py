@@ -11,8 +11,7 @@ import numpy as np
 from pyoxigraph import RdfFormat, parse
 
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
-from penstock.decode.formats import Compression, Format, format_of
-from penstock.decode.jsonld import is_json
+from penstock.decode.formats import Format
 from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.times import TimePredicates
 
@@ -176,46 +175,6 @@ def aligned_range(
                 return end, end
             after = align(data, end, format, times, begin=lower, end=upper, limits=limits)
     return first, max(first, after)
-
-
-def split_plan(
-    path: str | os.PathLike,
-    target_bytes: int,
-    *,
-    format: Format | str | None = None,
-    times: TimePredicates | None = None,
-) -> list[tuple[int, int]]:
-    """The pieces (offset, length) in which a file can be decoded on its own.
-
-    Uncompressed N-Quads and JSON lines are cut about every `target_bytes`; everything else is
-    one piece. A file without bytes has no piece.
-    """
-    format_, compression = format_of(os.fspath(path), format)
-    size = os.stat(path).st_size
-    if size == 0:
-        return []
-    cuttable = compression is Compression.NONE and format_ in (Format.NQUADS, Format.JSONLD)
-    if not cuttable or size < 2 * target_bytes:
-        return [(0, size)]
-    with (
-        Path(path).open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-    ):
-        if format_ is Format.JSONLD and not _json_lines(data):
-            return [(0, size)]
-        begins = [0]
-        for wanted in range(target_bytes, size - target_bytes // 2, target_bytes):
-            if wanted > begins[-1]:
-                begin = align(data, wanted, format_, times)
-                if begins[-1] < begin < size:
-                    begins.append(begin)
-    return [(a, b - a) for a, b in zip(begins, [*begins[1:], size], strict=True)]
-
-
-def _json_lines(data: mmap.mmap) -> bool:
-    """Whether the first line is a whole document (and not the first line of one)."""
-    end = data.find(b"\n", 0, LIMITS.line + 1)
-    return end >= 0 and is_json(data[:end])
 
 
 def element_before(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.algebra.comparisons import MIRRORED
 from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns import ids
 from penstock.engine import kernels
@@ -23,7 +24,7 @@ from penstock.terms import Literal
 MOST = 256
 """More comparisons than this cost more than they save."""
 
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ORDERED = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,14 @@ def prefilters_for(join: steps.Join, readers: Sequence[Step]) -> Prefilters | No
 def _of_condition(
     condition: Expression, join: steps.Join
 ) -> tuple[tuple[str, str], tuple[float, ...]] | None:
-    if not isinstance(condition, Call) or condition.name not in _FLIPPED:
+    if not isinstance(condition, Call) or condition.name not in _ORDERED:
         return None
     one, other = (linear(arg) for arg in condition.args)
     name = condition.name
     if one is None or other is None or one.var is None or other.var is None:
         return None
     if _belongs(one.var, join.right, join.left) and _belongs(other.var, join.left, join.right):
-        one, other, name = other, one, _FLIPPED[name]
+        one, other, name = other, one, MIRRORED[name]
     elif not (_belongs(one.var, join.left, join.right) and _belongs(other.var, join.right, join.left)):
         return None
     comparison = kernels.LESS if name in ("<", "<=") else kernels.GREATER

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from penstock.algebra.comparisons import MIRRORED
 from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns import ids
 from penstock.columns.frame import Frame
@@ -26,7 +27,6 @@ from penstock.terms import Literal
 MOST = 64
 """More tests of a row than this cost more than they save."""
 
-_FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _KINDS = 1 << (63 - ids.SCALE_SHIFT)  # tag, sign and scale in front of the mantissa
 _SIGN = ids.SIGN_BIT >> ids.SCALE_SHIFT
 _OPEN = -1  # as the first mantissa of a range: nothing is known
@@ -55,11 +55,11 @@ class Threshold:
 @lru_cache(maxsize=1024)
 def threshold(expression: Expression) -> Threshold | None:
     """The comparison of a variable with an integer or decimal constant that an expression is, if it is."""
-    if not isinstance(expression, Call) or expression.name not in _FLIPPED:
+    if not isinstance(expression, Call) or expression.name not in MIRRORED:
         return None
     name, (one, other) = expression.name, expression.args
     if isinstance(other, Var):
-        one, other, name = other, one, _FLIPPED[name]
+        one, other, name = other, one, MIRRORED[name]
     if not isinstance(one, Var) or not isinstance(other, Literal):
         return None
     tag = ids.TAG_OF_DATATYPE.get(other.datatype.value)
@@ -71,7 +71,7 @@ def threshold(expression: Expression) -> Threshold | None:
         for tag in (ids.INTEGER, ids.DECIMAL):
             kind = tag << (ids.TAG_SHIFT - ids.SCALE_SHIFT) | scale
             ranges[kind] = _range(name, bound)
-            ranges[kind | _SIGN] = _range(_FLIPPED[name], -bound)
+            ranges[kind | _SIGN] = _range(MIRRORED[name], -bound)
     return Threshold(one.name, name, ranges)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from penstock.algebra.comparisons import MIRRORED
 from penstock.algebra.facts import place_of
 from penstock.algebra.nodes import Aggregate, Call, Exists, Expression, Pattern, Var
 from penstock.errors import Finding
@@ -22,7 +23,6 @@ from penstock.plan.analysis.walk import nodes, subexpressions
 from penstock.terms import XSD, Literal, Term
 from penstock.timeline import HOUR, SECOND, format_duration
 
-_COMPARISONS = ("=", "!=", "<", ">", "<=", ">=")
 _CALCULATIONS = ("+", "-", "*", "/")
 _FLAGS_OF = {"REGEX": 2, "REPLACE": 3}  # the place of their flags
 _INTERVALS = (Context(start=7 * HOUR + SECOND, end=9 * HOUR), Context(start=10**15, end=10**15 + 13))
@@ -64,7 +64,7 @@ def _broken_pattern(call: Call) -> Finding | None:
 
 def _finding(call: Call, values: list[Term]) -> Finding:
     kinds = [_kind(value) for value in values]
-    if call.name in _COMPARISONS and len(values) == 2:
+    if call.name in MIRRORED and len(values) == 2:
         why = f"{kinds[0]} cannot be compared with {kinds[1]}"
     elif call.name in _CALCULATIONS and len(values) == 2:
         why = f"`{call.name}` is not defined for {kinds[0]} and {kinds[1]}"

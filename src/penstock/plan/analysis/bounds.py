@@ -15,10 +15,10 @@ is longer than the time between any two instants bounds nothing, so all others c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 
 from penstock.algebra.base import Bound, tighter
+from penstock.algebra.comparisons import MIRRORED, NEGATED
 from penstock.algebra.facts import once
 from penstock.algebra.nodes import Call, Expression, Extend, Filter, Pattern, Var
 from penstock.functions.temporal import Duration
@@ -26,10 +26,6 @@ from penstock.functions.values import value_of
 from penstock.plan.analysis.walk import children
 from penstock.terms import Literal
 from penstock.timeline import LONGEST, SECOND
-
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
-
 
 # --- what a condition allows ---------------------------------------------------------------
 
@@ -56,9 +52,9 @@ def _bound(condition: Expression, negated: bool) -> Bound:
                 bound = tighter(bound, part)
             return bound
         return None if None in parts else max(parts)
-    if condition.name not in _MIRRORED or len(condition.args) != 2:
+    if condition.name not in MIRRORED or len(condition.args) != 2:
         return None
-    comparison = _NEGATED[condition.name] if negated else condition.name
+    comparison = NEGATED[condition.name] if negated else condition.name
     return _of_comparison(comparison, *condition.args)
 
 
@@ -70,7 +66,7 @@ def _of_comparison(comparison: str, left: Expression, right: Expression) -> Boun
     end, start, constant = (a - b for a, b in zip(one, other, strict=True))
     if end < 0:
         end, start, constant = -end, -start, -constant
-        comparison = _MIRRORED[comparison]
+        comparison = MIRRORED[comparison]
     if (end, start) != (1, -1):
         return None
     limit = -constant
@@ -142,20 +138,6 @@ def inherit(node: Pattern, bound: Bound) -> tuple[Bound, ...]:
 def longest(node: Pattern) -> Bound:
     """How long the solutions of a pattern can be, as far as conditions in it say so."""
     return node.longest(tuple(map(longest, children(node))), own_bound(node))
-
-
-def push_bounds(pattern: Pattern, bound: Bound = None) -> Mapping[tuple[int, ...], Bound]:
-    """The bound of every node, by its place: () is the top, (1, 0) its right child's left."""
-    found: dict[tuple[int, ...], Bound] = {}
-
-    def visit(node: Pattern, place: tuple[int, ...], bound: Bound) -> None:
-        found[place] = bound
-        parts = zip(children(node), inherit(node, bound), strict=True)
-        for i, (child, below) in enumerate(parts):
-            visit(child, (*place, i), below)
-
-    visit(pattern, (), bound)
-    return found
 
 
 def _inlined(condition: Expression, pattern: Pattern) -> Expression:
