@@ -462,9 +462,13 @@ def in_order(rows: list[Solution]) -> list[Solution]:
 
 
 def slice_(node: Slice, scope: Scope) -> list[Solution]:
-    """OFFSET and LIMIT on the rows of each instant, in their total order."""
+    """OFFSET and LIMIT on the rows of each instant, in their total order.
+
+    What is left is a multiset (SPARQL 18.2.4.6): a LIMIT around it knows nothing of its order.
+    """
     stop = None if node.limit is None else node.offset + node.limit
-    return [row for _, rows in _applications(node, scope) for row in in_order(rows)[node.offset : stop]]
+    kept = (row for _, rows in _applications(node, scope) for row in in_order(rows)[node.offset : stop])
+    return [replace(row, order=()) for row in kept]
 
 
 def project(node: Project, scope: Scope) -> list[Solution]:

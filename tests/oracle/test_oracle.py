@@ -294,3 +294,10 @@ def test_template_blank_nodes_are_fresh_in_each_solution():
     query = "SELECT ?x ?n { ?e :of ?x ; :value ?n }"
     written = {"1": ":a :p 1 , 2", "2": ":a :p 1"}
     assert shown(query, written, rules=[rule]) == ["x=:a n=1 @1", "x=:a n=1 @2", "x=:a n=2 @1"]
+
+
+def test_a_limit_around_a_limited_sub_query_knows_nothing_of_its_order():
+    inner = "{ SELECT ?n { ?x :p ?n } ORDER BY DESC(?n) LIMIT 2 }"
+    written = {"1": ":a :p 1, 2, 3"}
+    assert shown(f"SELECT ?n {{ {inner} }}", written) == ["n=2 @1", "n=3 @1"]
+    assert shown(f"SELECT ?n {{ {inner} }} LIMIT 1", written) == ["n=2 @1"]
