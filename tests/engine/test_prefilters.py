@@ -9,10 +9,10 @@ from oracle.cases import Case, Element, StreamData
 from penstock import pipeline
 from penstock.algebra.nodes import Call, Var
 from penstock.engine import kernels
-from penstock.engine.prefilters import linear, prefilters_for
 from penstock.languages import parse_query
 from penstock.plan import steps
 from penstock.plan.catalog import StreamName
+from penstock.plan.compilation.prefilters import linear, prefilters_for
 from penstock.terms import XSD, Literal, NamedNode
 
 QUERY = "PREFIX : <http://example.org/> SELECT * WHERE {{ ?s :p ?v }} SEQ {{ ?s :p ?w }} FILTER ({})"
@@ -30,11 +30,11 @@ def prefilters(*conditions: str):
 def test_a_linear_comparison_of_both_sides_is_one():
     found = prefilters("?w > ?v * 1.5 + 2")
     assert (found.left, found.right) == ("v", "w")
-    assert found.rows.tolist() == [[kernels.LESS, 1.5, 2.0, 1.0, 0.0]]
+    assert found.comparisons == ((True, 1.5, 2.0, 1.0, 0.0),)
 
 
 def test_queries_that_share_the_join_add_theirs():
-    assert len(prefilters("?w > ?v * 2", "?w > ?v * 3", "?w < ?v").rows) == 3
+    assert len(prefilters("?w > ?v * 2", "?w > ?v * 3", "?w < ?v").comparisons) == 3
 
 
 def test_one_reader_without_a_comparison_means_there_are_none():

@@ -139,7 +139,7 @@ def _reach(meeting: Meeting, *, starts: bool = False) -> np.ndarray:
 class Pairing:
     """Two parts that join: their chains, and the batch join over them.
 
-    `prefilters` compare the columns `numbers` of the two sides (see `engine.prefilters`).
+    `prefilters` compare the columns `numbers` of the two sides (see `plan.compilation.prefilters`).
     """
 
     def __init__(

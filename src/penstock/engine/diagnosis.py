@@ -12,8 +12,8 @@ from penstock.algebra.printing import to_sexpr
 from penstock.algebra.relations import ANY
 from penstock.engine.counting import RowCounts
 from penstock.engine.network import Network
-from penstock.engine.prefilters import prefilters_for
 from penstock.plan import hidden, steps
+from penstock.plan.compilation.prefilters import prefilters_for
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.sources import streams
 from penstock.plan.steps import Step

@@ -21,10 +21,10 @@ from penstock.columns.terms import TermTable
 from penstock.engine import kernels
 from penstock.engine.chains import AT_ANY_TIME, NO_PREFILTERS, Index, Pairing, probe_pairs
 from penstock.engine.expressions import Evaluator
-from penstock.engine.prefilters import Prefilters, prefilters_for
 from penstock.engine.store import Rows, Store, Until, forever, until_end, until_left
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.plan import hidden, steps
+from penstock.plan.compilation.prefilters import Prefilters, prefilters_for
 from penstock.plan.steps import Step
 from penstock.timeline import NEVER
 
@@ -410,7 +410,11 @@ class JoinOperator(Gathering):
             self.left.vars.index(self.prefilters.left),
             self.right.vars.index(self.prefilters.right),
         )
-        return self.prefilters.rows, numbers
+        rows = [
+            (kernels.LESS if less else kernels.GREATER, *numbers_of)
+            for less, *numbers_of in self.prefilters.comparisons
+        ]
+        return np.array(rows), numbers
 
     def restored(self) -> None:
         self._pair_up(Frame.empty(self.left.vars), Frame.empty(self.right.vars))

@@ -11,12 +11,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from penstock.algebra.comparisons import MIRRORED
 from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns import ids
-from penstock.engine import kernels
 from penstock.plan import steps
 from penstock.plan.steps import Step
 from penstock.terms import Literal
@@ -24,16 +21,16 @@ from penstock.terms import Literal
 MOST = 256
 """More comparisons than this cost more than they save."""
 
-_ORDERED = ("<", "<=", ">", ">=")
+_ORDERING = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)
 class Prefilters:
-    """Comparisons a·x + b ≶ c·y + d, a row each: (comparison, a, b, c, d)."""
+    """Comparisons a·x + b ≶ c·y + d, each as (whether it is <, a, b, c, d)."""
 
     left: str  # the left side's column x
     right: str  # the right side's column y
-    rows: np.ndarray
+    comparisons: tuple[tuple[bool, float, float, float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -47,23 +44,23 @@ class Linear:
 
 def prefilters_for(join: steps.Join, readers: Sequence[Step]) -> Prefilters | None:
     """The prefilters that the readers of a join agree to, if each of them has one."""
-    found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    found: dict[tuple[str, str], list[tuple[bool, float, float, float, float]]] = {}
     for reader in readers:
         of_reader = _of_condition(reader.condition, join) if isinstance(reader, steps.Select) else None
         if of_reader is None:
             return None
-        pair, row = of_reader
-        found.setdefault(pair, []).append(row)
+        pair, comparison = of_reader
+        found.setdefault(pair, []).append(comparison)
     if len(found) != 1:
         return None
-    [((left, right), rows)] = found.items()
-    return Prefilters(left, right, np.array(rows)) if len(rows) <= MOST else None
+    [((left, right), comparisons)] = found.items()
+    return Prefilters(left, right, tuple(comparisons)) if len(comparisons) <= MOST else None
 
 
 def _of_condition(
     condition: Expression, join: steps.Join
-) -> tuple[tuple[str, str], tuple[float, ...]] | None:
-    if not isinstance(condition, Call) or condition.name not in _ORDERED:
+) -> tuple[tuple[str, str], tuple[bool, float, float, float, float]] | None:
+    if not isinstance(condition, Call) or condition.name not in _ORDERING:
         return None
     one, other = (linear(arg) for arg in condition.args)
     name = condition.name
@@ -73,8 +70,8 @@ def _of_condition(
         one, other, name = other, one, MIRRORED[name]
     elif not (_belongs(one.var, join.left, join.right) and _belongs(other.var, join.right, join.left)):
         return None
-    comparison = kernels.LESS if name in ("<", "<=") else kernels.GREATER
-    return (one.var, other.var), (comparison, one.factor, one.constant, other.factor, other.constant)
+    less = name in ("<", "<=")
+    return (one.var, other.var), (less, one.factor, one.constant, other.factor, other.constant)
 
 
 def _belongs(var: str, side: Step, other: Step) -> bool:
