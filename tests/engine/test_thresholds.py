@@ -16,9 +16,10 @@ from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.expressions import Evaluator
-from penstock.engine.thresholds import MOST, sieves, threshold
+from penstock.engine.thresholds import threshold
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
+from penstock.plan.compilation.sieves import MOST, constant_comparison
 from penstock.terms import XSD, Literal, NamedNode, Term
 
 V = Var("v")
@@ -72,7 +73,7 @@ def test_it_is_decided_as_the_exact_evaluation_decides(texts: list[str], constan
     bound = number(constant, "integer" if "." not in constant else "decimal")
     for name in COMPARISONS:
         call = Call(name, (bound, V) if flipped else (V, bound))
-        assert threshold(call) is not None
+        assert constant_comparison(call) is not None
         found, exact = evaluator._truth(call, frame), evaluator._exact_truth(call, frame)
         assert found.true.tolist() == exact.true.tolist(), name
         assert found.false.tolist() == exact.false.tolist(), name
@@ -80,7 +81,7 @@ def test_it_is_decided_as_the_exact_evaluation_decides(texts: list[str], constan
 
 def test_only_inline_integers_and_decimals_are_decided_from_the_ids():
     frame = frame_of(TermTable(), [number("2"), number("4"), *OTHERS])
-    true, unknown, count = threshold(Call("<", (V, number("3")))).decide(frame.ids[0])
+    true, unknown, count = threshold(constant_comparison(Call("<", (V, number("3"))))).decide(frame.ids[0])
     assert true.tolist() == [True] + [False] * (1 + len(OTHERS))
     assert unknown.tolist() == [False, False] + [True] * len(OTHERS) and count == len(OTHERS)
 
@@ -89,7 +90,7 @@ def test_only_inline_integers_and_decimals_are_decided_from_the_ids():
     "other", [number("3", "double"), number("3", "float"), Literal("3"), number("x"), V, Call("+", (V, V))]
 )
 def test_a_comparison_with_anything_else_is_no_threshold(other):
-    assert threshold(Call("<", (V, other))) is None
+    assert constant_comparison(Call("<", (V, other))) is None
 
 
 # --- what is routed ---
@@ -156,13 +157,13 @@ def test_a_query_without_such_a_filter_needs_all_rows():
 def test_of_many_queries_in_one_direction_the_weakest_decides():
     many = [f"?s :p ?v FILTER (?v {c} {i})" for i in range(5, MOST + 10) for c in (">", ">=")]
     program = program_of(*many, "?s :p ?v FILTER (?v < 2)", "?s :p ?v FILTER (?v < -7)")
-    [sieve] = sieves(program.network).values()
-    assert sieve.tests == 2
+    [sieve] = program._sieves.values()
+    assert sum(map(len, sieve)) == 2
     assert values(routed(program, ONE_TO_NINE)) == [1, 5, 6, 7, 8, 9]
 
 
 def test_too_many_different_tests_are_left_to_the_filters():
-    assert not sieves(program_of(*(f"?s :p ?v FILTER (?v = {i})" for i in range(MOST + 1))).network)
+    assert not program_of(*(f"?s :p ?v FILTER (?v = {i})" for i in range(MOST + 1)))._sieves
 
 
 def test_instants_are_reported_whatever_the_filters_keep():

@@ -27,6 +27,7 @@ from penstock.functions.evaluate import Context, compile_term, compile_truth
 from penstock.functions.temporal import Duration, Moment
 from penstock.functions.values import value_of
 from penstock.jit import njit
+from penstock.plan.compilation.sieves import constant_comparison
 from penstock.plan.hidden import is_variable, other, own
 from penstock.terms import Literal, Term
 from penstock.timeline import LONGEST, SECOND, is_timeless
@@ -131,10 +132,10 @@ class Evaluator:
         return Truth(known & (a == b), known & (a != b))
 
     def _comparison(self, call: Call, frame: Frame) -> Truth:
-        constant = threshold(call)
-        if constant is None:
+        test = constant_comparison(call)
+        if test is None:
             return self._compared(call, frame)
-        true, unknown, count = constant.decide(frame.column(constant.var))
+        true, unknown, count = threshold(test).decide(frame.column(test.var))
         if count == len(frame):
             return self._compared(call, frame)
         truth = Truth(true, ~(true | unknown))

@@ -25,13 +25,14 @@ from penstock.engine.exchange import match, spread, static_rows, texts_for
 from penstock.engine.image import Image, ImageFile, image_by
 from penstock.engine.network import Network, network
 from penstock.engine.shard import Shard
-from penstock.engine.thresholds import Sieve, sieves
+from penstock.engine.thresholds import may_pass
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import storing
 from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import Knowledge, StaticGraph
 from penstock.plan import hidden, steps
 from penstock.plan.analysis.keys import Key
+from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import Plan
 from penstock.plan.sources import Stream, static_graphs, streams
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
@@ -113,7 +114,8 @@ class Program:
 
     @cached_property
     def _sieves(self) -> dict[str, Sieve]:
-        return {self.digests[place]: sieve for place, sieve in sieves(self.network).items()}
+        found = sieves(query.step for query in self.plan.queries)
+        return {name: found[scan] for name, scan in self._scans if scan in found}
 
     @cached_property
     def keep_predicates(self) -> np.ndarray | None:
@@ -159,7 +161,7 @@ class Program:
                 elif name in self._narrow and (occurrences.predicate == self._narrow[name]).any():
                     occurred.append(name)
                 if name in self._sieves and len(found):
-                    found = found.take(self._sieves[name].may_pass(found))
+                    found = found.take(may_pass(self._sieves[name], found))
                 for shard, frame in spread(scan, found, self.shards):
                     by_shard.setdefault(shard, []).append((name, frame))
         if stream in self._instant_streams and len(occurrences.instants):

@@ -12,6 +12,7 @@ from penstock.errors import shortened
 from penstock.plan import steps
 from penstock.plan.advice.overview import Overview
 from penstock.plan.analysis.keys import Key
+from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.steps import Step
 from penstock.terms import NamedNode
@@ -59,13 +60,14 @@ def explain_steps(overview: Overview) -> str:
     scans = [step for step in found if isinstance(step, steps.Scan)]
     stateful = [s for s in found if s.waits or isinstance(s, (steps.Join, steps.Closure))]
     keyed = [query for query in plan.queries if isinstance(query.key, Key)]
+    sieved = sieves(query.step for query in plan.queries)
     lines = [
         "source    splits of files by byte range (Python data source, one task per core)",
         *(f"            {each.place}" for each in overview.streams if each.place),
         "decode    bytes to columns of term ids, instants and intervals",
         "reason    whole elements, with static knowledge at hand: nothing to add or to drop",
         "match     " + _counted(len(scans), "triple pattern"),
-        *(f"            {_label(scan, overview.user[scan])}" for scan in scans),
+        *(f"            {_label(scan, overview.user[scan])}{_only(sieved.get(scan, ()))}" for scan in scans),
         "exchange  one Arrow payload per split and shard, grouped by shard",
         f"            {_counted(len(keyed), 'query', 'queries')} spread by key,"
         f" {len(plan.queries) - len(keyed)} in the first shard",
@@ -75,6 +77,14 @@ def explain_steps(overview: Overview) -> str:
         "emit      foreachBatch: sinks write each batch once, by its number",
     ]
     return "\n".join(lines)
+
+
+def _only(sieve: Sieve) -> str:
+    """Which rows of a scan go on, if not all."""
+    if not sieve:
+        return ""
+    kept = " or ".join(" and ".join(map(str, reader)) for reader in sieve)
+    return shortened(f"  only {kept}", _LONGEST)
 
 
 def _counted(count: int, one: str, many: str | None = None) -> str:
