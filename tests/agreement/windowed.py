@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from penstock.plan import steps
 from penstock.plan.planning import Plan
 from penstock.plan.sources import RuleGraph, Source, Stream, Window
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 
 
 def with_windows(plan: Plan, changing: Collection[int]) -> Plan:

@@ -5,20 +5,9 @@ from __future__ import annotations
 import pytest
 
 from penstock.algebra import EQUALS, SEQ, Filter, Join, OuterJoin
-from penstock.algebra.nodes import Pattern
 from penstock.plan.analysis.bounds import duration_bound, inherit
-from penstock.plan.analysis.walk import children
 from penstock.timeline import DAY, MINUTE, SECOND
-from plan.texts import SLIDING_SUM, pattern, query
-
-
-def push_bounds(pattern: Pattern, bound: int | None = None) -> dict[tuple[int, ...], int | None]:
-    """The bound of every node, by its place: () is the top, (1, 0) its right child's left."""
-    found = {(): bound}
-    parts = zip(children(pattern), inherit(pattern, bound), strict=True)
-    for i, (child, below) in enumerate(parts):
-        found |= {(i, *place): each for place, each in push_bounds(child, below).items()}
-    return found
+from plan.texts import SLIDING_SUM, pattern, push_bounds, query
 
 
 def bound(condition: str) -> int | None:

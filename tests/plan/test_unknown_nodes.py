@@ -16,14 +16,14 @@ from penstock.languages.visibility import in_scope
 from penstock.plan import steps
 from penstock.plan.advice.findings import query_findings
 from penstock.plan.advice.retention import memories
-from penstock.plan.analysis.bounds import longest, push_bounds
+from penstock.plan.analysis.bounds import longest
 from penstock.plan.analysis.keys import find_key
 from penstock.plan.analysis.leaves import query_leaves
 from penstock.plan.analysis.reads import can_be_timeless, needs_instants, reads_stream, sources_read
 from penstock.plan.analysis.variables import certain, free, possible
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.compile import compile_query
-from plan.texts import pattern
+from plan.texts import pattern, push_bounds
 
 CATALOG = Catalog()
 PARSED = parse_query("ASK {}")

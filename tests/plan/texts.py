@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from penstock.algebra import Pattern, Query
+from penstock.algebra.nodes import Pattern
 from penstock.languages import parse_query
+from penstock.plan.analysis.bounds import inherit
+from penstock.plan.analysis.walk import children
 from penstock.terms import NamedNode
 
 PREFIXES = """PREFIX : <http://example.org/>
@@ -35,3 +38,12 @@ CONSTRUCT { _:aaa :hasCount ?count . _:aaa :hasSum ?sum } WHERE {
     FILTER (!BOUND(?inbetween) && getDURATION() < "P10D"^^xsd:duration)
   }
 }"""
+
+
+def push_bounds(pattern: Pattern, bound: int | None = None) -> dict[tuple[int, ...], int | None]:
+    """The bound of every node, by its place: () is the top, (1, 0) its right child's left."""
+    found = {(): bound}
+    parts = zip(children(pattern), inherit(pattern, bound), strict=True)
+    for i, (child, below) in enumerate(parts):
+        found |= {(i, *place): each for place, each in push_bounds(child, below).items()}
+    return found

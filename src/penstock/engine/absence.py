@@ -17,7 +17,7 @@ from penstock.engine.expressions import FALSE, TRUE, Evaluator
 from penstock.engine.operators import Clock, Gathering, Matcher, Surroundings, tags_of
 from penstock.engine.store import Store, Until, forever, until_end
 from penstock.plan import steps
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 
 
 class Waiting:

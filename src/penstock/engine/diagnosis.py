@@ -16,7 +16,7 @@ from penstock.plan import hidden, steps
 from penstock.plan.compilation.prefilters import prefilters_for
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.sources import streams
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 from penstock.plan.wording import expression_text, in_words
 from penstock.terms import NamedNode
 from penstock.timeline import SECOND, format_duration

@@ -16,7 +16,7 @@ from functools import cached_property
 from penstock.plan.analysis import leaving
 from penstock.plan.analysis.components import components
 from penstock.plan.analysis.recursion import rules_and_scans
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 
 
 @dataclass(frozen=True)

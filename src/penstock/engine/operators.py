@@ -25,7 +25,7 @@ from penstock.engine.store import Rows, Store, Until, forever, until_end, until_
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.plan import hidden, steps
 from penstock.plan.compilation.prefilters import Prefilters, prefilters_for
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 from penstock.timeline import NEVER
 
 

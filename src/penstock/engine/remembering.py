@@ -10,7 +10,7 @@ from penstock.engine.expressions import Evaluator
 from penstock.engine.operators import Operator, Surroundings, may_grow
 from penstock.engine.shard import operator_of
 from penstock.engine.store import Store, Until, until_left
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 from penstock.timeline import format_duration
 
 # What a store of this name holds; others are called as they are.

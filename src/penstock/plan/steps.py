@@ -7,144 +7,25 @@ of them are always bound (`certain`), and whether its rows depend on a stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import ClassVar
 
 from penstock.algebra.nodes import Aggregate, Expression, TriplePattern, tighter
 from penstock.algebra.relations import ANY, HULL, IntervalRule, Meeting, Relation, Side
 from penstock.plan import sources
 from penstock.plan.analysis.bounds import duration_bound
-from penstock.plan.hidden import *  # noqa: F403 — columns beside those of variables
 from penstock.plan.hidden import ELEMENT
 from penstock.plan.sources import Sources
+from penstock.plan.step import SameColumns, SameIntervals, Step, Vars, joined, step_class
 from penstock.terms import Term
 
-Vars = tuple[str, ...]
 Streams = frozenset[int]
 """The streams whose elements' ends are the instants of a query."""
-
-
-class Step:
-    """The base of all steps. Hash and derived facts are computed once."""
-
-    vars: Vars
-    certain: frozenset[str]
-    waits: ClassVar[bool] = False  # for the watermark, where its rows depend on a stream
-
-    @property
-    def name(self) -> str:
-        """What `explain` calls it."""
-        return type(self).__name__
-
-    def delayed(self, slot: int) -> bool:
-        """Whether its rows end strictly later than the rows of that input which they come from."""
-        return False
-
-    @cached_property
-    def inputs(self) -> tuple[Step, ...]:
-        values = (getattr(self, field.name) for field in fields(self))
-        flat = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
-        return tuple(part for part in flat if isinstance(part, Step))
-
-    @property
-    def awaited(self) -> tuple[Step, ...]:
-        """The inputs of which every row must be there once time has passed its end."""
-        return ()
-
-    @property
-    def longest(self) -> int | None:
-        """How long its rows can be, at most, as far as conditions say so (those longer are of no use)."""
-        return None
-
-    def __post_init__(self) -> None:
-        # At once, because what the inputs are is known: later it would recur to the scans.
-        self.__dict__["_hash"] = hash((type(self), *(getattr(self, field.name) for field in fields(self))))
-        self.__dict__["_reads_stream"] = any(step.reads_stream for step in self.inputs)
-        self.__dict__["_after_the_fact"] = any(step.after_the_fact for step in self.inputs)
-        self.__dict__["_belated"] = any(step.gives_belated or step.belated for step in self.inputs)
-        self.__dict__["_changes"] = any(step.changes for step in self.inputs)
-
-    @property
-    def reads_stream(self) -> bool:
-        return self._reads_stream
-
-    @property
-    def after_the_fact(self) -> bool:
-        """Whether rows may become known only after time has passed their end."""
-        return self._after_the_fact
-
-    @property
-    def gives_belated(self) -> bool:
-        """Whether rows may come out of it long after their end, though they went in in time."""
-        return False
-
-    @property
-    def belated(self) -> bool:
-        """Whether rows may come to it long after their end."""
-        return self._belated
-
-    @property
-    def changes(self) -> bool:
-        """Whether its rows can leave."""
-        return self._changes
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def walk(self) -> Iterator[Step]:
-        """This step and all below it, inputs first, each once."""
-        seen: set[Step] = {self}
-        way = [(self, iter(self.inputs))]
-        while way:
-            step, remaining = way[-1]
-            below = next(remaining, None)
-            if below is None:
-                way.pop()
-                yield step
-            elif below not in seen:
-                seen.add(below)
-                way.append((below, iter(below.inputs)))
-
-
-class SameIntervals(Step):
-    """The base of steps whose rows are those of their input, with their intervals."""
-
-    input: Step
-
-    @property
-    def longest(self) -> int | None:
-        return self.input.longest
-
-
-class SameColumns(SameIntervals):
-    """The base of steps that give the columns of their input, too."""
-
-    @property
-    def vars(self) -> Vars:
-        return self.input.vars
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.input.certain
-
-
-def _step(cls):
-    """A frozen dataclass that keeps the cached hash of `Step`."""
-    cls = dataclass(frozen=True, eq=True)(cls)
-    cls.__hash__ = Step.__hash__
-    return cls
-
-
-def _joined(left: Vars, right: Vars) -> Vars:
-    return tuple(dict.fromkeys((*left, *right)))
 
 
 # --- leaves ------------------------------------------------------------------------------
 
 
-@_step
+@step_class
 class Scan(Step):
     """The occurrences and static triples that match; columns are named after their positions.
 
@@ -179,7 +60,7 @@ class Scan(Step):
         return sources.changing(self.sources)
 
 
-@_step
+@step_class
 class Table(Step):
     """Inline data, timeless. `Table((), ((),))` is the unit; no rows: nothing ever."""
 
@@ -196,7 +77,7 @@ class Table(Step):
 # --- row by row --------------------------------------------------------------------------
 
 
-@_step
+@step_class
 class Rename(SameIntervals):
     """The input's columns under other names, in its order."""
 
@@ -209,7 +90,7 @@ class Rename(SameIntervals):
         return frozenset(new for old, new in pairs if old in self.input.certain)
 
 
-@_step
+@step_class
 class Select(SameColumns):
     """Solutions for which the condition holds."""
 
@@ -221,7 +102,7 @@ class Select(SameColumns):
         return tighter(self.input.longest, duration_bound(self.condition))
 
 
-@_step
+@step_class
 class Compute(SameIntervals):
     """Adds a column with the value of an expression (unbound where it is an error).
 
@@ -235,14 +116,14 @@ class Compute(SameIntervals):
 
     @cached_property
     def vars(self) -> Vars:
-        return _joined(self.input.vars, (self.var,))
+        return joined(self.input.vars, (self.var,))
 
     @cached_property
     def certain(self) -> frozenset[str]:
         return self.input.certain - {self.var}
 
 
-@_step
+@step_class
 class Columns(SameIntervals):
     """Keeps these columns in this order."""
 
@@ -254,7 +135,7 @@ class Columns(SameIntervals):
         return self.input.certain & frozenset(self.vars)
 
 
-@_step
+@step_class
 class Merge(Step):
     """UNION."""
 
@@ -263,14 +144,14 @@ class Merge(Step):
 
     @cached_property
     def vars(self) -> Vars:
-        return _joined(self.left.vars, self.right.vars)
+        return joined(self.left.vars, self.right.vars)
 
     @cached_property
     def certain(self) -> frozenset[str]:
         return self.left.certain & self.right.certain
 
 
-@_step
+@step_class
 class Unique(SameColumns):
     """Each ⟨μ, t, t′⟩ once. `subsume`: a timed one is dropped if μ is also there timeless."""
 
@@ -278,7 +159,7 @@ class Unique(SameColumns):
     subsume: bool = False
 
 
-@_step
+@step_class
 class Tagged(SameIntervals):
     """Adds a column that is the same for the same bindings of some columns, unbound ones included.
 
@@ -299,7 +180,7 @@ class Tagged(SameIntervals):
         return self.input.certain | {self.tag}
 
 
-@_step
+@step_class
 class Domain(Step):
     """The distinct bindings of some variables of an outer solution, timeless: what EXISTS substitutes."""
 
@@ -327,7 +208,7 @@ class Domain(Step):
 # --- joins -------------------------------------------------------------------------------
 
 
-@_step
+@step_class
 class Join(Step):
     """Combinations of compatible solutions whose intervals are in the relation.
 
@@ -342,7 +223,7 @@ class Join(Step):
 
     @cached_property
     def vars(self) -> Vars:
-        return _joined(self.left.vars, self.right.vars)
+        return joined(self.left.vars, self.right.vars)
 
     @cached_property
     def certain(self) -> frozenset[str]:
@@ -378,7 +259,7 @@ class Join(Step):
         return self.interval is HULL and self.relation.ends_first((Side.LEFT, Side.RIGHT)[slot])
 
 
-@_step
+@step_class
 class Closure(SameColumns):
     """`path+`: the pairs of the input (its first columns) closed under composition with hull.
 
@@ -414,7 +295,7 @@ class Absence(Step):
         return self.inputs[1:]
 
 
-@_step
+@step_class
 class Outer(Absence):
     """The optional joins: `required` rows with what matches of `optional`, or alone.
 
@@ -437,7 +318,7 @@ class Outer(Absence):
 
     @cached_property
     def vars(self) -> Vars:
-        return _joined(self.required.vars, self.optional.vars)
+        return joined(self.required.vars, self.optional.vars)
 
     @property
     def name(self) -> str:
@@ -459,7 +340,7 @@ class Outer(Absence):
         return slot == 1 and self.interval is HULL and self.relation.ends_first(Side.RIGHT)
 
 
-@_step
+@step_class
 class Without(Absence):
     """MINUS."""
 
@@ -472,7 +353,7 @@ class Without(Absence):
         return self.required.vars
 
 
-@_step
+@step_class
 class Mark(Absence):
     """Adds a column that says whether a compatible solution of `sought` has ended by then: EXISTS."""
 
@@ -503,7 +384,7 @@ class PerInstant(Step):
         return self.inputs
 
 
-@_step
+@step_class
 class Aggregated(PerInstant):
     """GROUP BY and its aggregates over columns of the input, or `computed` ones.
 
@@ -527,7 +408,7 @@ class Aggregated(PerInstant):
         return self.input.certain & frozenset(self.keys)
 
 
-@_step
+@step_class
 class Ordered(PerInstant, SameColumns):
     """ORDER BY within an instant; without keys, the total order of rows.
 
@@ -542,7 +423,7 @@ class Ordered(PerInstant, SameColumns):
     computed: tuple[tuple[str, Expression], ...] = ()
 
 
-@_step
+@step_class
 class Sliced(SameColumns):
     """OFFSET and LIMIT within an instant; its input is `Ordered` below row-by-row steps.
 
@@ -568,7 +449,7 @@ class Sliced(SameColumns):
         return (self.below[-1].input,) if self.input.changes else (self.input,)
 
 
-@_step
+@step_class
 class Asked(PerInstant):
     """ASK: one boolean at each instant."""
 
@@ -581,7 +462,7 @@ class Asked(PerInstant):
 # --- results -----------------------------------------------------------------------------
 
 
-@_step
+@step_class
 class Constructed(Step):
     """The template's triples for each solution; `rule` names its blank nodes.
 

@@ -18,7 +18,7 @@ from penstock.engine.presence import numbered
 from penstock.engine.store import Store, forever
 from penstock.plan import steps
 from penstock.plan.hidden import WORLD
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 
 
 def once(frame: Frame) -> Frame:

@@ -14,7 +14,7 @@ from penstock.plan.advice.overview import Overview
 from penstock.plan.analysis.keys import Key
 from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import PlannedQuery
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 from penstock.terms import NamedNode
 from penstock.timeline import format_duration
 

@@ -11,7 +11,7 @@ from penstock.plan import steps
 from penstock.plan.catalog import Catalog
 from penstock.plan.planning import Plan, PlannedQuery
 from penstock.plan.sources import RuleGraph, Source, Static, Stream, Window
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 from penstock.plan.wording import in_words
 
 MOST_NAMES = 8

@@ -27,7 +27,7 @@ from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
 from penstock.plan.sources import Window
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
 UNIT = steps.Table((), ((),))
@@ -138,7 +138,7 @@ class Compiler(PathCompiler):
             return UNIT
         if not context.element and node.scope != STREAM:
             step = self.bgp(node, in_scope(node, context))
-            return columns_of(step, tuple(var for var in step.vars if var != steps.ELEMENT))
+            return columns_of(step, tuple(var for var in step.vars if var != hidden.ELEMENT))
         if len(node.triples) == 1:
             return self.scan(node.triples[0], context)
         scans = [self.scan(triple, context, unique=False) for triple in node.triples]

@@ -10,8 +10,8 @@ from penstock.algebra.scopes import ELEMENT as ONE_ELEMENT
 from penstock.errors import QueryError
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.compilation.substitution import Substitution
+from penstock.plan.hidden import ELEMENT
 from penstock.plan.sources import Sources, Stream
-from penstock.plan.steps import ELEMENT
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from penstock.plan import steps
 from penstock.plan.analysis.matching import may_have_no_length
 from penstock.plan.compilation.context import Context, in_scope
 from penstock.plan.compilation.shaping import columns_of, merged
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 from penstock.terms import NamedNode
 
 

@@ -19,7 +19,7 @@ from penstock.plan.analysis.matching import has_part_without_length
 from penstock.plan.analysis.variables import Vars, certain, free, of_expression
 from penstock.plan.analysis.walk import children
 from penstock.plan.compilation.shaping import columns_of
-from penstock.plan.steps import Step
+from penstock.plan.step import Step
 
 
 @once

@@ -1,0 +1,125 @@
+"""What all steps have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import ClassVar
+
+Vars = tuple[str, ...]
+
+
+class Step:
+    """The base of all steps. Hash and derived facts are computed once."""
+
+    vars: Vars
+    certain: frozenset[str]
+    waits: ClassVar[bool] = False  # for the watermark, where its rows depend on a stream
+
+    @property
+    def name(self) -> str:
+        """What `explain` calls it."""
+        return type(self).__name__
+
+    def delayed(self, slot: int) -> bool:
+        """Whether its rows end strictly later than the rows of that input which they come from."""
+        return False
+
+    @cached_property
+    def inputs(self) -> tuple[Step, ...]:
+        values = (getattr(self, field.name) for field in fields(self))
+        flat = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
+        return tuple(part for part in flat if isinstance(part, Step))
+
+    @property
+    def awaited(self) -> tuple[Step, ...]:
+        """The inputs of which every row must be there once time has passed its end."""
+        return ()
+
+    @property
+    def longest(self) -> int | None:
+        """How long its rows can be, at most, as far as conditions say so (those longer are of no use)."""
+        return None
+
+    def __post_init__(self) -> None:
+        # At once, because what the inputs are is known: later it would recur to the scans.
+        self.__dict__["_hash"] = hash((type(self), *(getattr(self, field.name) for field in fields(self))))
+        self.__dict__["_reads_stream"] = any(step.reads_stream for step in self.inputs)
+        self.__dict__["_after_the_fact"] = any(step.after_the_fact for step in self.inputs)
+        self.__dict__["_belated"] = any(step.gives_belated or step.belated for step in self.inputs)
+        self.__dict__["_changes"] = any(step.changes for step in self.inputs)
+
+    @property
+    def reads_stream(self) -> bool:
+        return self._reads_stream
+
+    @property
+    def after_the_fact(self) -> bool:
+        """Whether rows may become known only after time has passed their end."""
+        return self._after_the_fact
+
+    @property
+    def gives_belated(self) -> bool:
+        """Whether rows may come out of it long after their end, though they went in in time."""
+        return False
+
+    @property
+    def belated(self) -> bool:
+        """Whether rows may come to it long after their end."""
+        return self._belated
+
+    @property
+    def changes(self) -> bool:
+        """Whether its rows can leave."""
+        return self._changes
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def walk(self) -> Iterator[Step]:
+        """This step and all below it, inputs first, each once."""
+        seen: set[Step] = {self}
+        way = [(self, iter(self.inputs))]
+        while way:
+            step, remaining = way[-1]
+            below = next(remaining, None)
+            if below is None:
+                way.pop()
+                yield step
+            elif below not in seen:
+                seen.add(below)
+                way.append((below, iter(below.inputs)))
+
+
+class SameIntervals(Step):
+    """The base of steps whose rows are those of their input, with their intervals."""
+
+    input: Step
+
+    @property
+    def longest(self) -> int | None:
+        return self.input.longest
+
+
+class SameColumns(SameIntervals):
+    """The base of steps that give the columns of their input, too."""
+
+    @property
+    def vars(self) -> Vars:
+        return self.input.vars
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+def step_class(cls):
+    """A frozen dataclass that keeps the cached hash of `Step`."""
+    cls = dataclass(frozen=True, eq=True)(cls)
+    cls.__hash__ = Step.__hash__
+    return cls
+
+
+def joined(left: Vars, right: Vars) -> Vars:
+    return tuple(dict.fromkeys((*left, *right)))
