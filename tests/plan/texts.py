@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from penstock.algebra import Pattern, Query
-from penstock.algebra.nodes import Pattern
 from penstock.languages import parse_query
 from penstock.plan.analysis.bounds import inherit
 from penstock.plan.analysis.walk import children
