@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import UsageError
+from penstock.runtime.session import java
 from penstock.runtime.session.java import find_java, installed_java, java_version, packaged_java
-from penstock.runtime.session.session import _telling_line, java
+from penstock.runtime.session.session import _telling_line
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,7 +13,8 @@ from penstock.sources import splits as splits_module
 from penstock.sources.splits import SplitPlanner
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import FOREVER, NEVER
-from sources.reading import read_split
+
+from .reading import read_split
 
 SECOND = 1_000_000
 

@@ -21,7 +21,8 @@ from penstock.engine.digests import QueryIdentity
 from penstock.errors import InputError
 from penstock.runtime.intake.late import SCHEMA
 from penstock.timeline import NEVER
-from sources.reading import read_split
+
+from .reading import read_split
 
 
 class ToyDecoder:

@@ -14,7 +14,7 @@ from penstock.sources import splits as splits_module
 from penstock.sources.segments import SegmentLog
 from penstock.sources.splits import SplitPlanner
 from penstock.sources.streams import StreamSpec
-from sources.reading import read_split
+from runtime.reading import read_split
 
 
 @pytest.fixture(autouse=True)

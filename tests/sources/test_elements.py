@@ -198,3 +198,45 @@ def test_batches_of_any_size_have_whole_elements(tmp_path, batch_bytes):
                 found |= part
     assert sorted(sum(rows.values()) for rows in found.values()) == [1, 1, 2, 3, 7, 40]
     assert batches > 2
+
+
+def one(n: int) -> bytes:
+    return f"<urn:s{n}> <urn:p> <urn:o> <urn:e{n}#t=2026-01-01T12:00:{n:02d}Z> .\n".encode()
+
+
+def numbers_found(followed: Followed) -> list[list[int]]:
+    """The instants that each segment brought."""
+    return [sorted({row[4] for rows in found.values() for row in rows}) for found in followed.found]
+
+
+@pytest.mark.parametrize("names", [("a.nq", "b.nq", "c.nq"), ("c.nq", "b.nq", "a.nq")])
+def test_who_goes_on_in_a_new_file_has_finished_the_element_before(tmp_path, names):
+    """The last element of a file comes before the first one of the next, which would make it late."""
+    folder = tmp_path / "stream"
+    folder.mkdir()
+    followed = Followed(folder)
+    for part, name in enumerate(names):
+        (folder / name).write_bytes(b"".join(one(3 * part + i) for i in range(3)))
+        followed.look(PAUSE / 10)
+    for _ in range(30):
+        followed.look(PAUSE / 2)
+    instants = [instant for found in numbers_found(followed) for instant in found]
+    assert len(instants) == 9
+    assert instants == sorted(instants)
+
+
+def test_a_file_that_is_always_written_holds_no_other_back(tmp_path):
+    folder = tmp_path / "stream"
+    folder.mkdir()
+    followed = Followed(folder)
+    busy, other = folder / "busy.nq", folder / "other.nq"
+    busy.write_bytes(one(0))
+    followed.look(PAUSE / 10)
+    other.write_bytes(one(50) + one(51))
+    for n in range(1, 40):
+        with open(busy, "ab") as out:
+            out.write(one(n))
+        followed.look(PAUSE / 10)
+        if any(segment.path == str(other) for segment in followed.log.segments):
+            return
+    raise AssertionError("the other file was never begun")

@@ -20,7 +20,7 @@ from penstock.sources import splits as module
 from penstock.sources.splits import SplitPlanner
 from penstock.sources.spool import Spool
 from penstock.sources.streams import StreamSpec
-from sources.reading import read_split
+from runtime.reading import read_split
 
 
 @pytest.fixture

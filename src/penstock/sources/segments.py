@@ -63,6 +63,9 @@ class _File:
     looked: tuple[int, int, int] | None = None  # size and rested sizes at a look that brought nothing
     members: Members | None = None
     last: LastElement | None = None
+    lines: int = 0  # where its complete lines ended: what is not taken of them waits to be a whole element
+    met: float | None = None  # when it was first seen, in a run that follows
+    behind: tuple[tuple[_File, int], ...] = ()  # the files that had such lines then, and up to where
 
 
 class SegmentLog:
@@ -125,7 +128,9 @@ class SegmentLog:
         listed = list(self._paths())
         listed += sorted(self._files.keys() - set(listed))  # the ones that are not there any more
         found = self._news_of_strays(set(listed), follow)
-        found += [segment for path in listed for segment in self._news(path, follow)]
+        begun = [path for path in listed if path in self._files and self._files[path].taken]
+        new = [path for path in listed if path not in set(begun)]
+        found += [segment for path in begun + new for segment in self._news(path, follow)]
         if found:
             for path in {segment.path for segment in found if segment.mark is None}:
                 to_disk(path)  # standard input cannot be read again
@@ -244,6 +249,9 @@ class SegmentLog:
         end = size
         if follow or not self._is_over(path):
             rested, paused = (min(size, each.size(status, self.now())) for each in (self._rest, self._pause))
+            if start == 0 and self._waits_for_others(file):
+                file.lines = end_of_last_line(path, 0, size) if by_lines else 0
+                return []
             if file.looked == (size, rested, paused):
                 return []
             end = self._complete(file, path, size, rested, paused, by_lines)
@@ -260,6 +268,19 @@ class SegmentLog:
             file.number = next(self._numbers)
         file.taken, file.looked = end, None
         return [Segment(file.name, start, end, not by_lines, file.mark, file.number)]
+
+    def _waits_for_others(self, file: _File) -> bool:
+        """Whether a new file must wait, for a moment, because it may go on where others have stopped.
+
+        Whoever goes on in a new file has finished the element before. It may still wait to be known as
+        whole, and would be late if the new file came first.
+        """
+        if file.met is None:
+            others = {id(each): each for each in (*self._files.values(), *self._strays.values())}
+            waiting = (each for each in others.values() if each is not file and each.taken < each.lines)
+            file.met, file.behind = self.now(), tuple((each, each.lines) for each in waiting)
+        file.behind = tuple((other, lines) for other, lines in file.behind if other.taken < lines)
+        return bool(file.behind) and self.now() - file.met < SETTLED
 
     def _complete(self, file: _File, path: str, size: int, rested: int, paused: int, by_lines: bool) -> int:
         """Where what is complete ends in a file that may grow."""
@@ -296,7 +317,8 @@ class SegmentLog:
         The last element is complete when another one begins or when its writer pauses: for a moment if
         it might be all, for longer if its time may come in another line, or a line is cut.
         """
-        if rested == size or end <= file.taken:
+        file.lines = end
+        if rested == size or end <= file.taken or self._has_next_part(path):
             return end
         if file.last is None or file.last.at > end:
             file.last = LastElement(file.taken, self.spec.times(), self.spec.limits)
@@ -306,6 +328,10 @@ class SegmentLog:
             return end
         # What is longer than a document may be is not waited for.
         return end if end - last.begin > self.spec.limits.document else last.begin
+
+    def _has_next_part(self, path: str) -> bool:
+        """Whether standard input goes on in another file; it is never cut within an element."""
+        return self._is_ours(path) and path != max(files_below(self.spool, None))
 
     def _is_over(self, path: str) -> bool:
         """Whether a file has all that it will ever have, in a run that does not follow."""
