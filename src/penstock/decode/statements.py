@@ -142,7 +142,7 @@ def _literal(buffer, at, limit, trusted):
     return -1, 0, 0, 0
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def ends_at(text, line):
     """The `Ends` of the statement that a line begins with."""
     buffer, limit, trusted = text.buffer, text.limit, text.trusted
@@ -172,7 +172,7 @@ def ends_at(text, line):
     return Ends(subject, predicate, object_, graph, after, quote, datatype, inline)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def node_id(text, begin, end):
     """The id of a node; a blank node's label gets the salt (none if the text is trusted)."""
     if text.salt_size == 0 or byte_at(text.buffer, begin) != UNDERSCORE:
@@ -183,7 +183,7 @@ def node_id(text, begin, end):
     return hash_at(text.scratch, 0, size + text.salt_size, SCRATCH, text.secret)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def ids_of(text, line, ends, slots, mask):
     """The ids of a statement's triple, and which of them are known in a table of terms."""
     if ends.line < 0:
@@ -207,7 +207,7 @@ def plain_node(buffer, begin, end):
     return byte_at(buffer, begin) == UNDERSCORE or plain_iri(buffer, begin + 1, end - 1)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def plain_triple(buffer, line, ends, ids):
     """Whether the terms of a triple are plainly valid; what is known was valid before."""
     if ids.subject_known != SAME and not plain_node(buffer, line, ends.subject):
@@ -230,7 +230,7 @@ def stated_instant(buffer, ends):
     return instant if after == ends.quote else NEVER
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def time_in_name(buffer, begin, end):
     """Where the `#t=` of a graph's name begins, or -1."""
     sharp = find_fragment(buffer, begin, end)
@@ -239,7 +239,7 @@ def time_in_name(buffer, begin, end):
     return sharp if byte_at(buffer, sharp + 1) == _T and byte_at(buffer, sharp + 2) == _EQUALS else -1
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def plain_folder(buffer, begin, sharp, folder_at, folder_size):
     """Whether a name is plainly valid up to its `#`, and where its folder is: (valid, place, size).
 
