@@ -8,7 +8,6 @@ from penstock.algebra import Var
 from penstock.plan.analysis.matching import LookUp
 from penstock.plan.analysis.reads import (
     can_be_timeless,
-    depends_on_absence,
     needs_instants,
     query_needs_instants,
     reads_stream,
@@ -58,30 +57,6 @@ def test_the_sources_read_are_those_of_the_active_graphs():
 
 
 @pytest.mark.parametrize(
-    ("text", "anywhere", "in_streams"),
-    [
-        ("?s :p ?o . ?s :q ?r", False, False),
-        ("{ ?s :p ?o } SEQ { ?s :q ?r }", False, False),
-        ("?s :p ?o OPTIONAL { ?s :q ?r }", True, True),
-        ("{ ?s :p ?o } OPTIONALSEQ { ?s :q ?r }", True, True),
-        ("{ ?s :p ?o } EQUALSOPTIONAL { ?s :q ?r }", True, True),
-        ("?s :p ?o MINUS { ?s :q ?r }", True, True),
-        ("?s :p ?o FILTER NOT EXISTS { ?s :q ?r }", True, True),
-        ("?s :p ?o OPTIONAL { GRAPH :places { ?s :in ?c } }", True, False),
-        (
-            "?s :p ?o OPTIONAL { GRAPH :places { ?s :in ?c OPTIONAL { GRAPH :prices { ?s :p 1 }}}}",
-            True,
-            True,
-        ),
-        ("{ ?s :p ?o } SEQ { ?s :q ?r MINUS { ?s :p 5 } }", True, True),
-    ],
-)
-def test_depends_on_absence(text, anywhere, in_streams):
-    assert depends_on_absence(pattern(text)) is anywhere
-    assert depends_on_absence(pattern(text), TIMED) is in_streams
-
-
-@pytest.mark.parametrize(
     ("text", "timed", "mixed"),
     [
         ("?s :p ?o", False, True),
@@ -116,7 +91,6 @@ def test_a_variable_graph_is_each_named_graph_in_turn():
     node = pattern("GRAPH ?g { ?s :in ?c OPTIONAL { ?s :p ?o } }")
     assert can_be_timeless(node, TIMED)
     assert not needs_instants(node, TIMED)
-    assert depends_on_absence(node, TIMED)
 
 
 def test_known_predicates_of_static_graphs_rule_timeless_matches_out():

@@ -60,21 +60,6 @@ def absence_depends_on(pattern: Pattern) -> tuple[Pattern, ...]:
 
 
 @once
-def depends_on_absence(pattern: Pattern, dataset: ActiveDataset | None = None) -> bool:
-    """Whether an OPTIONAL, MINUS or EXISTS (or a temporal one) decides about solutions.
-
-    With a dataset, only absence in streams counts: static knowledge is known from the start.
-    """
-    others = absence_depends_on(pattern)
-    parts = children(pattern) + exists_patterns(pattern)
-    if dataset is None:
-        return bool(others) or any(depends_on_absence(part) for part in parts)
-    return _absence_in_stream(pattern, dataset) or any(
-        depends_on_absence(part, seen) for seen in inside(pattern, dataset) for part in parts
-    )
-
-
-@once
 def can_be_timeless(
     pattern: Pattern, dataset: ActiveDataset, derived: LookUps = frozenset(), *, in_exists: bool = False
 ) -> bool:
