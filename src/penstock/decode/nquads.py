@@ -17,17 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.columns import interning
-from penstock.columns.ids import hash_at, hash_bytes, secret_of
+from penstock.columns.ids import hash_at, hash_bytes
 from penstock.columns.interning import OTHER, SAME, enter, equal_bytes, grown, mask_of, seek, slot_of
 from penstock.columns.memory import address_of, byte_at, integer_at
 from penstock.columns.places import LENGTH_BITS
 from penstock.columns.terms import TermChunk
 from penstock.decode.elements import CARRIED, NONE
-from penstock.decode.lexical import LONGEST_LABEL, compact_times_at, line_end
+from penstock.decode.lexical import compact_times_at, line_end
 from penstock.decode.statements import (
     SCRATCH,
     UNDERSCORE,
-    Text,
+    collision_at,
     ends_at,
     ids_of,
     node_id,
@@ -35,6 +35,7 @@ from penstock.decode.statements import (
     plain_node,
     plain_triple,
     stated_instant,
+    text_of,
     time_in_name,
 )
 from penstock.errors import InputError
@@ -112,11 +113,7 @@ def _scan(array, trusted, named, key, salt_array, table, keep, stated, integers,
     """
     buffer, limit = address_of(array), len(array)
     scratch = np.zeros(SCRATCH, np.uint8)
-    if len(salt_array) > SCRATCH - LONGEST_LABEL:
-        raise ValueError("the salt of blank nodes is too long")
-    text = Text(
-        buffer, limit, trusted, secret_of(key), address_of(salt_array), len(salt_array), address_of(scratch)
-    )
+    text = text_of(array, trusted, key, salt_array, scratch)
     slots, mask = address_of(table), mask_of(table)
     keep_all, kept, kept_mask = len(keep) == 0, address_of(keep), mask_of(keep)
     at, elements, count = state[_PLACE], state[_ELEMENTS], state[_TERMS]
@@ -326,11 +323,7 @@ def scan(
             buffer, trusted, named, key, salts, table, keep, stated, integers, kinds, instants, state
         )
         if state[_COLLISION] >= 0:
-            line = buffer[int(state[_COLLISION]) :].tobytes().split(b"\n", 1)[0]
-            raise InputError(
-                f"a term in {line.decode(errors='replace').rstrip()} has the id of another term",
-                hint="begin a run with a new checkpoint: ids are 62-bit hashes by a key that a run draws",
-            )
+            raise collision_at(buffer, int(state[_COLLISION]))
         rows = int(state[_ROWS])
         parts.append((integers[:, :rows], kinds[:rows]))
         all_instants.append(instants[: int(state[_INSTANTS])])

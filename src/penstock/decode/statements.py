@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from penstock.columns.ids import hash_at
+import numpy as np
+
+from penstock.columns.ids import hash_at, secret_of
 from penstock.columns.interning import ABSENT, SAME, equal_bytes, seek
-from penstock.columns.memory import byte_at, copy_bytes
+from penstock.columns.memory import address_of, byte_at, copy_bytes
 from penstock.columns.places import LONGEST
 from penstock.decode.lexical import (
     LONGEST_LABEL,
@@ -24,6 +26,7 @@ from penstock.decode.lexical import (
     read_instant,
     trusted_literal_end,
 )
+from penstock.errors import InputError
 from penstock.jit import njit
 from penstock.timeline import NEVER
 
@@ -67,6 +70,24 @@ class Ids(NamedTuple):
     subject_known: int
     predicate_known: int
     object_known: int
+
+
+@njit(cache=True)
+def text_of(array, trusted, key, salt, scratch):
+    """An array as `Text`; the arrays must live for as long as it is used."""
+    if len(salt) > len(scratch) - LONGEST_LABEL:
+        raise ValueError("the salt of blank nodes is too long")
+    salted = (address_of(salt), len(salt))
+    return Text(address_of(array), len(array), trusted, secret_of(key), *salted, address_of(scratch))
+
+
+def collision_at(array: np.ndarray, place: int) -> InputError:
+    """The error for a line with a term whose id another term has."""
+    line = array[place:].tobytes().split(b"\n", 1)[0]
+    return InputError(
+        f"a term in {line.decode(errors='replace').rstrip()} has the id of another term",
+        hint="begin a run with a new checkpoint: ids are 62-bit hashes by a key that a run draws",
+    )
 
 
 @njit(cache=True)

@@ -10,22 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.columns import interning
-from penstock.columns.ids import secret_of
 from penstock.columns.interning import OTHER, SAME, enter, grown, mask_of, seek
 from penstock.columns.memory import address_of, byte_at
 from penstock.columns.terms import TermChunk
-from penstock.decode.lexical import LONGEST_LABEL, line_end
+from penstock.decode.lexical import line_end
 from penstock.decode.statements import (
     SCRATCH,
     UNDERSCORE,
-    Text,
+    collision_at,
     ends_at,
     ids_of,
     node_id,
     plain_node,
     plain_triple,
+    text_of,
 )
-from penstock.errors import InputError
 from penstock.jit import njit
 
 LEAST_TERMS, LEAST_ROWS, LEAST_LINE = 2048, 1024, 96  # with which a scan begins
@@ -65,11 +64,7 @@ def _scan(array, at, trusted, quads, key, salt_array, table, count, columns, odd
     """
     buffer, limit = address_of(array), len(array)
     scratch = np.zeros(SCRATCH, np.uint8)
-    if len(salt_array) > SCRATCH - LONGEST_LABEL:
-        raise ValueError("the salt of blank nodes is too long")
-    text = Text(
-        buffer, limit, trusted, secret_of(key), address_of(salt_array), len(salt_array), address_of(scratch)
-    )
+    text = text_of(array, trusted, key, salt_array, scratch)
     slots, mask = address_of(table), mask_of(table)
     rows = odds = 0
     collision = -1
@@ -146,8 +141,7 @@ def scan_triples(
             buffer, at, trusted, quads, key, salts, table, count, columns, odd
         )
         if collision >= 0:
-            line = buffer[collision:].tobytes().split(b"\n", 1)[0]
-            raise InputError(f"a term in {line.decode(errors='replace').rstrip()} has the id of another term")
+            raise collision_at(buffer, collision)
         parts.append(columns[:, :rows])
         odd_parts.append(odd[:, :odds])
     ids, places = interning.entries(table, count)
