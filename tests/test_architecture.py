@@ -16,7 +16,7 @@ EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared",
 
 BASE = {"errors", "timeline", "terms"}
 DATA = BASE | {"jit", "columns", "decode"}
-ENGINE = DATA | {"algebra", "functions", "knowledge", "reason", "plan"}
+ENGINE = DATA | {"algebra", "functions", "knowledge", "rules", "reason", "plan"}
 RUNTIME = ENGINE | {"engine", "sources", "sinks"}
 PIPELINE = RUNTIME | {"languages", "runtime"}
 API = PIPELINE | {"pipeline", "results"}
@@ -33,7 +33,8 @@ MAY_IMPORT = {
     "columns": BASE | {"jit"},
     "decode": BASE | {"jit", "columns"},
     "knowledge": DATA,
-    "reason": DATA | {"knowledge"},
+    "rules": BASE | {"algebra", "languages"},
+    "reason": DATA | {"knowledge", "algebra", "functions", "rules"},
     "plan": BASE | {"algebra", "functions", "columns", "knowledge"},
     "engine": ENGINE,
     "sources": DATA,

@@ -28,6 +28,7 @@ PREFIX : <http://e.org/>
 EVENT hot { ?s :temperature ?t FILTER (?t > 80) }
 REGISTER QUERY alarms AS SELECT ?s WHERE { { ?s :hot ?t } SEQ { ?s :hot ?u } }
 CONSTRUCT { ?s :hot ?t } WHERE { ?s :temperature ?t }
+INSERT { ?s a :Hot } WHERE { ?s :hot ?t }
 """
 
 
@@ -40,7 +41,7 @@ class Event(Statement):
 
 class Translator(EpSparqlTranslator):
     def statement(self, tree: Tree, **about) -> Statement:
-        if tree.data == "query":
+        if tree.data not in ("event", "register"):
             return super().statement(tree, **about)
         name, content = tree.children
         about["name"] = str(name)
@@ -68,10 +69,11 @@ def registering(tmp_path, monkeypatch):
 def test_registrations_declarations_and_rules_are_statements_of_a_module():
     module = parse(TEXT, origin="pumps.reg")
     assert module.language == "registering"
-    assert [type(each).__name__ for each in module.statements] == ["Event", "ParsedQuery", "ParsedQuery"]
+    kinds = [type(each).__name__ for each in module.statements]
+    assert kinds == ["Event", "ParsedQuery", "ParsedQuery", "ParsedRule"]
     assert [type(query.query) for query in module.queries] == [Select, Construct]
     assert names_of(module.queries) == ["alarms", "pumps"]
-    assert [each.place.line for each in module.statements] == [2, 3, 4]
+    assert [each.place.line for each in module.statements] == [2, 3, 4, 5]
 
 
 def test_errors_know_its_words():
@@ -80,7 +82,7 @@ def test_errors_know_its_words():
     assert caught.value.hint == "did you mean EVENT?"
     with pytest.raises(QueryError) as caught:
         parse("# nothing", language="registering")
-    assert caught.value.hint == "begin with EVENT, REGISTER, SELECT, CONSTRUCT, ASK or DESCRIBE"
+    assert caught.value.hint == "begin with EVENT, REGISTER, SELECT, CONSTRUCT, ASK, DESCRIBE or INSERT"
     with pytest.raises(QueryError, match="EVENT is a word of Registering, not of EP-SPARQL") as caught:
         parse("EVENT hot { ?s ?p ?o }")
     assert "--language registering" in caught.value.hint

@@ -134,7 +134,7 @@ def test_a_file_that_was_not_meant_as_a_query(tmp_path):
     path.write_text("<http://e.org/s> <http://e.org/p> 1 .\n")
     with pytest.raises(QueryError) as caught:
         pipeline.parse([path])
-    assert "the endings of queries are .rq, .sparql" in caught.value.hint
+    assert "the endings of queries are .rq, .ru, .sparql" in caught.value.hint
     assert "was prices.nq meant as one?" in caught.value.hint
     path = path.rename(tmp_path / "prices.rq")
     with pytest.raises(QueryError) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from pyoxigraph import NamedNode, RdfFormat, Store
 
 from penstock.algebra.printing import to_sexpr
 from penstock.errors import QueryError
-from penstock.languages import LANGUAGES, parse_query
+from penstock.languages import LANGUAGES, UPDATES, parse, parse_query
 from penstock.terms import RDF, Vocabulary
 from shared_data import shared
 
@@ -81,6 +82,34 @@ def test_syntax_query(path, valid, language):
         with pytest.raises(QueryError) as caught:
             parse_file(path, language)
         assert caught.value.span is not None
+
+
+UPDATE_FILES = (
+    []
+    if SUITE is None
+    else [path for folder in (1, 2) for path in (SUITE / f"syntax-update-{folder}").glob("*.ru")]
+)
+REFUSED = re.compile(rf"({'|'.join(word for word, _ in UPDATES)}) of SPARQL Update is not supported")
+NOTHING = re.compile("the query is empty|no query follows these declarations")
+
+
+@needs_suite
+def test_the_update_suites_have_55_tests():
+    assert len(UPDATE_FILES) == 55
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("path", UPDATE_FILES, ids=lambda path: path.stem)
+def test_an_update_is_a_rule_or_refused_by_its_name(path, language):
+    text = path.read_text("utf-8")
+    try:
+        module = parse(text, language=language, base=path.as_uri())
+    except QueryError as error:
+        assert error.span is not None
+        assert "bad" in path.stem or REFUSED.match(error.message) or NOTHING.match(error.message)
+    else:
+        assert "bad" not in path.stem
+        assert len(module.rules) == len(module.statements) == len(re.findall(r"\bINSERT\b", text))
 
 
 @needs_suite

@@ -2,7 +2,7 @@
 
 One class per operator of SPARQL 1.1 (section 18 of the recommendation) and of EP-SPARQL
 (section 4.2 of the paper). Nodes are values: equal nodes mean equal results, which is
-how several queries come to share their common parts. Here are queries; expressions are in `base`,
+how several queries come to share their common parts. Here are queries and rules; expressions are in `base`,
 graph patterns in `patterns`, and all of them can be had from here.
 """
 
@@ -69,6 +69,28 @@ class Describe(Node):
 Query = Union[Select, Construct, Ask, Describe]
 
 
+# --- rules -------------------------------------------------------------------------------
+
+
+@node
+class QuadPattern(Node):
+    """A triple of a rule's template, and the graph that it is put into (None: the default graph)."""
+
+    graph: TermOrVar | None
+    triple: TriplePattern
+
+
+@node
+class Insert(Node):
+    """`INSERT { template } WHERE { pattern }`; INSERT DATA has the empty group as its pattern.
+
+    `template` may hold blank nodes: they are invented for each solution.
+    """
+
+    pattern: Pattern
+    template: tuple[QuadPattern, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Statement:
     """One statement of a module, and where it came from.
@@ -99,6 +121,13 @@ class ParsedQuery(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ParsedRule(Statement):
+    """An INSERT of SPARQL Update: what it says holds whenever its pattern does."""
+
+    insert: Insert
+
+
+@dataclass(frozen=True, kw_only=True)
 class Module:
     """What a file holds: its statements, in their order."""
 
@@ -111,3 +140,8 @@ class Module:
     def queries(self) -> tuple[ParsedQuery, ...]:
         """The statements that run."""
         return tuple(each for each in self.statements if isinstance(each, ParsedQuery))
+
+    @property
+    def rules(self) -> tuple[ParsedRule, ...]:
+        """The statements that say what follows from what."""
+        return tuple(each for each in self.statements if isinstance(each, ParsedRule))

@@ -36,11 +36,11 @@ Form = str | tuple["Form", ...]
 
 
 def to_sexpr(
-    node: a.Query | a.Pattern | a.Expression | a.Path,
+    node: a.Query | a.Insert | a.Pattern | a.Expression | a.Path,
     *,
     prefixes: Iterable[tuple[str, str]] = (),
 ) -> str:
-    """A query, or a part of one, as an indented S-expression; equal text means equal nodes.
+    """A query or rule, or a part of one, as an indented S-expression; equal text means equal nodes.
 
     With `prefixes` (as `ParsedQuery` has them), IRIs are written with their prefix.
     """
@@ -67,7 +67,7 @@ def _shortened(form: Form, namespaces: list[tuple[str, str]]) -> Form:
 def _laid_out(form: Form, indent: int) -> str:
     """A form on one line if it fits, else its parts below each other."""
     line = _one_line(form)
-    if isinstance(form, str) or not form or form[0] == "triple" or indent + len(line) <= _WIDTH:
+    if isinstance(form, str) or not form or form[0] in ("triple", "quad") or indent + len(line) <= _WIDTH:
         return line
     head, *parts = form
     first = _one_line(head)
@@ -101,6 +101,11 @@ def _form(node) -> Form:
             return _literal(node)
         case a.Select() | a.Construct() | a.Ask() | a.Describe():
             return _query(node)
+        case a.Insert():
+            return ("Insert", ("template", *_forms(node.template)), _form(node.pattern))
+        case a.QuadPattern():
+            triple = _form(node.triple)
+            return triple if node.graph is None else ("quad", _form(node.graph), *triple[1:])
         case a.Call() | a.Exists() | a.Aggregate():
             return _expression(node)
         case a.NegatedSet():

@@ -38,11 +38,23 @@ DEEPEST = 150
 What analyses, plans and evaluates a query recurs, and Python's stack has some thousand frames.
 """
 
+_ONLY_ADDS = "standing updates come later; a rule only adds: INSERT { … } WHERE { … }"
+_NO_STORE = "there is no store to keep graphs in: they are given with --graph, and what rules add is not kept"
+UPDATES = (
+    ("DELETE", _ONLY_ADDS),
+    ("LOAD", "a file is given with --graph, or with --ontology"),
+    *((word, _NO_STORE) for word in ("CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD")),
+    ("WITH", "write GRAPH <…> { … } in the template, and in WHERE"),
+    ("USING", "a rule reads the default graph, and other graphs with GRAPH in WHERE"),
+)
+"""What else SPARQL Update has."""
+
 SPARQL_HINTS = Hints(
-    begin=("SELECT", "CONSTRUCT", "ASK", "DESCRIBE"),
+    begin=("SELECT", "CONSTRUCT", "ASK", "DESCRIBE", "INSERT"),
     after_braces=("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"),
     in_braces=("FILTER", "OPTIONAL", "MINUS", "BIND", "GRAPH"),
     foreign=STREAM_LANGUAGES,
+    refused=UPDATES,
 )
 LANGUAGES = {
     language.name: language
@@ -55,7 +67,7 @@ LANGUAGES = {
             ("sparql.lark", "ep_sparql.lark"),
             EpSparqlTranslator,
             SPARQL_HINTS,
-            endings=(".rq", ".sparql", ".epsparql", ".epq", ".ep"),
+            endings=(".rq", ".ru", ".sparql", ".epsparql", ".epq", ".ep"),
         ),
         Language("sparql", "SPARQL", ("sparql.lark",), SparqlTranslator, SPARQL_HINTS),
     )
@@ -148,12 +160,14 @@ def parse(
 
 def parse_query(text: str, **options) -> ParsedQuery:
     """A text that is one query; takes what `parse` takes."""
-    [query] = (module := parse(text, **options)).queries[:1]
-    for another in module.statements[1:]:
-        raise QueryError(
-            "one query was expected, and here is another", span=another.place, text=text, origin=module.origin
-        )
-    return query
+    module = parse(text, **options)
+    first, *others = module.statements
+    problem = "one query was expected, and here is another"
+    if not isinstance(first, ParsedQuery):
+        others, problem = [first], "a query was expected, and this is none"
+    for other in others:
+        raise QueryError(problem, span=other.place, text=text, origin=module.origin)
+    return first
 
 
 def _stem(path: PurePath) -> str | None:

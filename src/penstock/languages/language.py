@@ -19,6 +19,7 @@ class Hints:
     after_braces: tuple[str, ...]  # stand after WHERE { … }
     in_braces: tuple[str, ...]  # stand inside them
     foreign: tuple[Foreign, ...]  # languages that it is taken for, and what one writes instead
+    refused: tuple[tuple[str, str], ...] = ()  # words of statements that are not read, and what one does
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Query forms and solution modifiers to the algebra (SPARQL 1.1, sections 15, 16 and 18.2.4)."""
+"""Query forms, solution modifiers and rules to the algebra (SPARQL 1.1, sections 15, 16 and 18.2.4)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from penstock.algebra import nodes as a
 from penstock.algebra.balance import conjunction
 from penstock.languages.expressions import Aggregation, replace_vars
 from penstock.languages.groups import GroupTranslator, with_filter
+from penstock.languages.text import tokens_of
 from penstock.languages.triples import UNIT, Block, Template, join
 from penstock.languages.visibility import in_scope, visible
 
@@ -27,10 +28,12 @@ class Modifiers:
 
 
 class SparqlTranslator(GroupTranslator):
-    """SPARQL 1.1 Query: from the syntax tree of a statement to its algebra. Each statement has its own."""
+    """SPARQL 1.1: from the syntax tree of a statement to its algebra. Each statement has its own."""
 
     def statement(self, tree: Tree, **about) -> a.Statement:
-        """A statement of a module, which here is a query; `about` is what all statements have."""
+        """A statement of a module, here a query or a rule; `about` is what all statements have."""
+        if tree.data in ("insert", "insert_data"):
+            return a.ParsedRule(insert=self._insert(tree), **about)
         form, *values = tree.children
         query = getattr(self, f"_{form.data}")(form, values[0] if values else None)
         return a.ParsedQuery(query=query, **about)
@@ -59,6 +62,33 @@ class SparqlTranslator(GroupTranslator):
             self.triples_block(triples, template)
         pattern = self._modified(where, tree, values)
         return a.Construct(pattern, tuple(dict.fromkeys(template.parts)), self._dataset(tree))
+
+    def _insert(self, tree: Tree) -> a.Insert:
+        quads, *where = tree.children
+        if not where:
+            self._refuse_variables(quads)
+        template = Template(quads)
+        found: dict[a.QuadPattern, None] = {}
+        for part in quads.children:
+            graph, block = (None, part) if part.data == "triples_block" else self._graph_and_block(part)
+            already = len(template.parts)
+            if block is not None:
+                self.triples_block(block, template)
+            found.update((a.QuadPattern(graph, triple), None) for triple in template.parts[already:])
+        return a.Insert(self._where(tree), tuple(found))
+
+    def _graph_and_block(self, tree: Tree) -> tuple[a.TermOrVar, Tree | None]:
+        name, *block = tree.children
+        return self.var_or_iri(name), block[0] if block else None
+
+    def _refuse_variables(self, quads: Tree) -> None:
+        for token in tokens_of(quads):
+            if token.type == "VAR":
+                raise self.source.error(
+                    f"INSERT DATA says what holds always, and {token} is a variable",
+                    token,
+                    "a rule with variables is written INSERT { … } WHERE { … }",
+                )
 
     def _ask_query(self, tree: Tree, values: Tree | None) -> a.Ask:
         return a.Ask(self._modified(self._where(tree), tree, values), self._dataset(tree))

@@ -88,6 +88,11 @@ def explain(
     if text[position] == "<" and "an IRI" in expected.others and length != 2:
         return _broken_iri(source, position)
     if word := _WORD.match(text, position):
+        if {"INSERT", "WHERE"} & set(expected.keywords):  # where a statement, or its WHERE, may begin
+            for refused, instead in language.hints.refused:
+                if word[0].upper() == refused:
+                    span = source.span(word.start(), word.end())
+                    return source.error(f"{refused} of SPARQL Update is not supported", span, instead)
         if error := _word_of_another(lark, source, word, language, others):
             return error
         return _unexpected_word(lark, source, word, language, expected)

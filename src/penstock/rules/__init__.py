@@ -1,0 +1,1 @@
+"""Entailment rules: open SPARQL texts that are read, selected, edited and shipped."""

@@ -1,0 +1,29 @@
+"""What a rule is: a name, what it means, and statements of SPARQL that say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.algebra.nodes import ParsedQuery, ParsedRule
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of some regimes, or of a user's own.
+
+    It adds what its INSERTs say. An unsatisfiability condition has SELECTs instead: each solution of
+    theirs is a contradiction.
+    """
+
+    name: str
+    inserts: tuple[ParsedRule, ...] = ()
+    checks: tuple[ParsedQuery, ...] = ()
+    meaning: str = ""  # in a sentence; of a check, what is contradictory
+    regimes: tuple[tuple[str, str], ...] = ()  # that have it, and what it is called there
+    origin: str | None = None
+    text: str = ""  # its own, header included
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that it is called: its name, then what regimes call it."""
+        return tuple(dict.fromkeys((self.name, *(alias for _, alias in self.regimes))))
