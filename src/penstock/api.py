@@ -21,7 +21,6 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -39,6 +38,7 @@ from penstock.arguments import (
     shown,
     text_or_none,
 )
+from penstock.batches import Batch, batch_of
 from penstock.decode.limits import LIMITS
 from penstock.decode.mapping.document import read_document, read_map
 from penstock.decode.mapping.suggest import suggested, suggested_text
@@ -49,11 +49,10 @@ from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
 from penstock.languages import ENDINGS, parse
 from penstock.plan.advice.overview import Input
-from penstock.results import Answers, Solution, concat, no_answers
+from penstock.results import Answers, Solution, concat
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.detection.watermark import Timing
-from penstock.runtime.intake.late import late_records
-from penstock.runtime.messages import LATE, REJECTS
+from penstock.runtime.once import run_once
 from penstock.runtime.recovery.checkpoint import (
     check_checkpoint,
     stored_key,
@@ -68,28 +67,6 @@ from penstock.sources.elements import write_elements
 from penstock.sources.frames import is_frame, reader_of, write_frame
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 from penstock.terms import triple_of
-
-
-@dataclass
-class Batch:
-    """What one batch gave: the answers, and what could not be used."""
-
-    id: int
-    queries: list[ParsedQuery] = field(default_factory=list)
-    tables: dict[int, pa.Table] = field(default_factory=dict)  # by the query's number; no empty ones
-    rejected: list[dict[str, Any]] = field(default_factory=list)
-    late: list[dict[str, Any]] = field(default_factory=list)  # elements that came too late
-    statistics: RunStatistics = field(default_factory=RunStatistics)
-
-    @property
-    def answers(self) -> dict[str, pa.Table]:
-        """The answers of every query by its name; a table without rows where there are none."""
-        tables = (self.tables.get(i) for i in range(len(self.queries)))
-        return {
-            name: table if table is not None else no_answers(query)
-            for name, query, table in zip(names_of(self.queries), self.queries, tables, strict=True)
-        }
-
 
 OnBatch = Callable[[Batch], None]
 TRIPLE_COLUMNS = {"s", "p", "o", "start"}  # a table of triples needs no map
@@ -295,9 +272,9 @@ class Engine:
         if not self.queries:
             raise UsageError("there is no query to run", hint="add one with add_query")
         if not self.streams:
-            raise UsageError("there is no stream to read", hint="add one with --stream or add_stream")
+            self._check_static(follow)
         check_inputs(self.streams, follow=follow)
-        shards = self.shards
+        shards = self.shards if self.streams else 1
         if shards is None and self.checkpoint is not None:
             shards = stored_shards(self.checkpoint)
         shards = shards or default_shards(self.master)
@@ -320,8 +297,28 @@ class Engine:
             )
         return program
 
+    def _check_static(self, follow: bool) -> None:
+        """Refuse what only streams give a sense to, in a run that has none."""
+        if not self.graphs:
+            raise UsageError(
+                "there is no stream to read, and no graph",
+                hint="add one with --stream or add_stream; --graph alone is answered once",
+            )
+        for given, option, why in (
+            (follow, "--follow", "waits for more of a stream"),
+            (self.checkpoint is not None, "--checkpoint", "remembers how far streams are read"),
+        ):
+            if given:
+                raise UsageError(
+                    f"{option} {why}, and this run has no stream",
+                    hint="graphs alone are answered once: leave it out, or add a --stream",
+                )
+
     def run(self, *, follow: bool = False, on_batch: OnBatch, stop: threading.Event | None = None):
-        """Runs until the streams end (with `follow`, until `stop` or Ctrl-C); batch by batch."""
+        """Runs until the streams end (with `follow`, until `stop` or Ctrl-C); batch by batch.
+
+        Without streams the graphs are answered once, in this process: one batch.
+        """
         if not callable(on_batch):
             raise UsageError(f"on_batch is a function that takes a batch, and {shown(on_batch)} is none")
         program = self.ready(follow=follow)
@@ -335,32 +332,24 @@ class Engine:
             latest = statistics
 
         def take(number: int, results: list[tuple[int, bytes]]) -> None:
-            batch = Batch(number, self.queries, statistics=latest)
-            tables: dict[int, list[pa.Table]] = {}
-            for index, data in results:
-                tables.setdefault(index, []).append(pa.ipc.open_stream(data).read_all())
-            for index, parts in tables.items():
-                table = pa.concat_tables(parts)
-                if index == REJECTS:
-                    batch.rejected = table.to_pylist()
-                elif index == LATE:
-                    batch.late = late_records(table)
-                else:
-                    batch.tables[index] = table
-            on_batch(batch)
+            on_batch(batch_of(number, self.queries, results, latest))
 
-        statistics = run(
-            program,
-            self.streams,
-            on_batch=take,
-            follow=follow,
-            timing=self.timing,
-            checkpoint=self.checkpoint,
-            master=self.master,
-            on_progress=progressed,
-            stop=stop,
-            options=self.options,
-        )
+        if self.streams:
+            statistics = run(
+                program,
+                self.streams,
+                on_batch=take,
+                follow=follow,
+                timing=self.timing,
+                checkpoint=self.checkpoint,
+                master=self.master,
+                on_progress=progressed,
+                stop=stop,
+                options=self.options,
+            )
+        else:
+            statistics = run_once(program, take)
+            statistics.known = sum(map(len, self.graphs))
         counts = statistics.row_counts
         self.diagnosis = {
             name: found

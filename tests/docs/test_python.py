@@ -13,7 +13,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re
 
 @pytest.mark.usefixtures("spark")
 def test_the_page_runs(tmp_path, monkeypatch, capsys):
-    assert len(BLOCKS) == 4
+    assert len(BLOCKS) == 5
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     for block in BLOCKS:

@@ -1,4 +1,4 @@
-"""`penstock run`: queries on streams, answers as they are found."""
+"""`penstock run`: queries on streams, answers as they are found; on graphs alone, once."""
 
 from __future__ import annotations
 
@@ -185,6 +185,7 @@ def run(
 
     Files and directories are read to their end, and then the command ends; with --follow it
     keeps watching until Ctrl-C. CONSTRUCT queries are rules: all queries see what they derive.
+    Without --stream, queries over the --graph files are answered once, in process.
 
     Input that cannot be read (a broken line, an element without time, the rest of a truncated
     file) is left out, counted in the summary and kept in the --rejected file; the exit code
@@ -199,6 +200,7 @@ def run(
         penstock run *.rq --stream prices/ --graph companies.ttl --out answers.csv
         zcat prices.nq.gz | penstock run fall.rq --stream - --out answers.json
         penstock run fall.rq --stream prices/ --follow --checkpoint state/
+        penstock run sectors.rq --graph companies.ttl
     """
     from penstock.api import Engine
     from penstock.decode.limits import parse_size
@@ -259,7 +261,7 @@ def run(
         show_continued(engine.continued)
     if follow and not quiet:
         show_waiting(engine.streams)
-    progress = Progress(quiet)
+    progress = Progress(quiet, opening="starting Spark" if stream else "answering")
     found, first_rejected = 0, None
 
     def take(batch) -> None:
@@ -280,7 +282,8 @@ def run(
         except KeyboardInterrupt:
             # From here on Ctrl-C is the run's own business; this one came before.
             progress.close()
-            show_note("stopped by Ctrl-C while Spark was starting: nothing was read")
+            when = "while Spark was starting: nothing was read" if stream else "before there was an answer"
+            show_note(f"stopped by Ctrl-C {when}")
             raise typer.Exit(INTERRUPTED) from None
         finally:
             progress.close()
@@ -293,7 +296,8 @@ def run(
             Unused("late element", sides.late.count, late, "--late", hint=LATE_HINT),
         ]
         show_summary(statistics, found, unused, time.monotonic() - context.obj)
-        if statistics.elements and (follow or not statistics.interrupted):
+        read = statistics.elements or statistics.known
+        if read and (follow or not statistics.interrupted):
             show_diagnosis(list(engine.diagnosis.values()))
     if statistics.interrupted and not follow:
         raise typer.Exit(INTERRUPTED)  # there is more in the streams than was answered

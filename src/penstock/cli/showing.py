@@ -183,9 +183,11 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: f
     """
     console = error_console()
     running = min(statistics.seconds, seconds)
+    source = f"{count(statistics.elements, 'element')} ({count(statistics.occurrences, 'triple')})"
+    if statistics.known is not None:
+        source = count(statistics.known, "static triple")
     line = (
-        f"{count(answers, 'answer')} from {count(statistics.elements, 'element')}"
-        f" ({count(statistics.occurrences, 'triple')}) in {seconds:.1f} s:"
+        f"{count(answers, 'answer')} from {source} in {seconds:.1f} s:"
         f" {seconds - running:.1f} s to start, {running:.1f} s to read and answer"
     )
     if statistics.interrupted:
@@ -201,7 +203,7 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: f
     if statistics.refused:
         show_note("  hint: a filter takes that as false; docs/decisions/0007-functions.md has the limits")
     nothing = not statistics.elements and not any(each.number for each in unused)
-    if nothing and not statistics.interrupted:
+    if nothing and statistics.known is None and not statistics.interrupted:
         show_warning("there was nothing in the streams")
 
 

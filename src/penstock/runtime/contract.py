@@ -97,6 +97,7 @@ class RunStatistics:
     bytes: int = 0
     rejects: int = 0
     late: int = 0  # elements
+    known: int | None = None  # triples of the static graphs, of a run that reads nothing else
     refused: Counter[str] = field(default_factory=Counter)  # limits that expressions met, how often
     restored: int = 0  # how often a shard was restored from the state store
     watermark: int | None = None

@@ -1,0 +1,56 @@
+"""What one batch of a run gave, as Python and the command line take it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.algebra.naming import names_of
+from penstock.algebra.nodes import ParsedQuery
+from penstock.results import no_answers
+from penstock.runtime.contract import RunStatistics
+from penstock.runtime.intake.late import late_records
+from penstock.runtime.messages import LATE, REJECTS
+
+
+@dataclass
+class Batch:
+    """What one batch gave: the answers, and what could not be used."""
+
+    id: int
+    queries: list[ParsedQuery] = field(default_factory=list)
+    tables: dict[int, pa.Table] = field(default_factory=dict)  # by the query's number; no empty ones
+    rejected: list[dict[str, Any]] = field(default_factory=list)
+    late: list[dict[str, Any]] = field(default_factory=list)  # elements that came too late
+    statistics: RunStatistics = field(default_factory=RunStatistics)
+
+    @property
+    def answers(self) -> dict[str, pa.Table]:
+        """The answers of every query by its name; a table without rows where there are none."""
+        tables = (self.tables.get(i) for i in range(len(self.queries)))
+        return {
+            name: table if table is not None else no_answers(query)
+            for name, query, table in zip(names_of(self.queries), self.queries, tables, strict=True)
+        }
+
+
+def batch_of(
+    number: int, queries: list[ParsedQuery], results: Iterable[tuple[int, bytes]], statistics: RunStatistics
+) -> Batch:
+    """The batch of that number from what the runtime hands on: (query or side output, Arrow IPC bytes)."""
+    batch = Batch(number, queries, statistics=statistics)
+    tables: dict[int, list[pa.Table]] = {}
+    for index, data in results:
+        tables.setdefault(index, []).append(pa.ipc.open_stream(data).read_all())
+    for index, parts in tables.items():
+        table = pa.concat_tables(parts)
+        if index == REJECTS:
+            batch.rejected = table.to_pylist()
+        elif index == LATE:
+            batch.late = late_records(table)
+        else:
+            batch.tables[index] = table
+    return batch
