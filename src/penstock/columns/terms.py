@@ -264,6 +264,13 @@ class TermTable:
             return inline_term(id_)
         return parse_term(self._text(id_))
 
+    def first_bytes(self, ids: np.ndarray) -> np.ndarray:
+        """The first byte of the text of each hashed id: it tells IRIs, blank nodes and literals apart."""
+        known, places = self._located(np.ascontiguousarray(ids, np.int64))
+        if len(places) and places.min() < 0:
+            raise KeyError(f"no text for the id {int(ids[places.argmin()]):#x}")
+        return known[places >> LENGTH_BITS]
+
     def texts(self, ids: np.ndarray) -> pa.LargeBinaryArray:
         """The N-Triples text of each id; null for unbound (0)."""
         ids = np.ascontiguousarray(ids, np.int64)

@@ -1,0 +1,318 @@
+"""Clauses as arrays: what the kernel runs.
+
+Each clause is there once for each atom of its body, as a *variant*: that atom takes the row that is
+new, the others are looked up, in an order in which as much as possible is bound. Variants are found
+by the predicate of the new row, and where the atom has a constant object, by both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.algebra.nodes import Call, Expression, Var
+from penstock.columns.ids import id_of
+from penstock.reason.clauses import WORKINGS, Atom, Clause
+from penstock.reason.quads import BLANK, IRI, LITERAL
+from penstock.terms import RDF, BlankNode, Literal, Term
+
+WORKINGS_ID = -1
+
+# The first number of a step says what it is.
+ATOM, EXISTS, SAME, DIFFERENT, IS, IS_NOT = range(6)
+# Atoms: step, index, whether it stands before the new row's atom, then of each position how it is and what.
+CONSTANT, BOUND, FREE, EQUAL = range(4)
+STEP_WIDTH = 11
+HEAD_WIDTH = 12
+
+_KINDS = {"ISIRI": IRI, "ISBLANK": BLANK, "ISLITERAL": LITERAL}
+
+
+class Code(NamedTuple):
+    """The arrays; `first` and `last` are places in the array that the name says."""
+
+    steps: np.ndarray  # (n, STEP_WIDTH)
+    variants: np.ndarray  # (n, 3): clause, first and last step
+    heads: np.ndarray  # (n, HEAD_WIDTH): of each position how it is, what, and of a constant its kind
+    clauses: np.ndarray  # (n, 5): rule, first and last head, whether solutions are given out, variables
+    masks: np.ndarray  # of each index, the positions that it is over
+    keys: np.ndarray  # predicates, in a hash table
+    entries: np.ndarray  # their entry; -1: free
+    lists: np.ndarray  # variants
+    places: np.ndarray  # (n, 4) of each entry: first and last in lists, bits of indexes, whether pairs exist
+    pairs: np.ndarray  # (n, 2) predicates and objects, in a hash table
+    pair_places: np.ndarray  # (n, 2) first and last in lists; first -1: free
+    most: int  # variables or steps that a clause has
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """Clauses, and the code of the same."""
+
+    clauses: tuple[Clause, ...]
+    rules: tuple[str, ...]
+    code: Code
+    constants: tuple[Term, ...]  # whose texts derived quads may need
+    facts: tuple[Clause, ...]  # clauses without a body: what holds anyway
+
+
+def compiled(clauses: Iterable[Clause], key: int) -> Compiled:
+    """The code of clauses, for ids by the key of a run."""
+    clauses = tuple(clauses)
+    return _Compiler(tuple(each for each in clauses if each.body), key).result(
+        tuple(each for each in clauses if not each.body)
+    )
+
+
+def native(condition: Expression) -> bool:
+    """Whether the kernel itself can look at a condition."""
+    if isinstance(condition, Call) and condition.name == "!":
+        [condition] = condition.args
+    if not isinstance(condition, Call):
+        return False
+    if condition.name in _KINDS:
+        return isinstance(condition.args[0], Var)
+    return condition.name == "SAMETERM"
+
+
+def in_python(clause: Clause) -> bool:
+    """Whether solutions of a clause are given out: to look at further, to invent, or to report."""
+    return (
+        clause.is_check
+        or bool(clause.binds)
+        or clause.invents()
+        or not all(native(each) for each in clause.conditions)
+    )
+
+
+class _Compiler:
+    def __init__(self, clauses: tuple[Clause, ...], key: int) -> None:
+        self.clauses = clauses
+        self.key = key
+        self.rules = tuple(dict.fromkeys(clause.rule for clause in clauses))
+        self.constants: dict[Term, int] = {}
+        self.masks: dict[int, int] = {}  # mask → index
+        self.every: int = 0  # bits of indexes that all rows enter
+        self.bits: dict[int, int] = {}  # predicate → bits of indexes that its rows enter
+        self.steps: list[list[int]] = []
+        self.heads: list[list[int]] = []
+        self.variants: list[tuple[int, int, int]] = []
+        self.any: list[int] = []  # variants that any row may begin
+        self.by_predicate: dict[int, list[int]] = {}
+        self.by_pair: dict[tuple[int, int], list[int]] = {}
+
+    def id(self, term: Term | str | None) -> int:
+        if term is None:
+            return 0
+        if term == WORKINGS:
+            return WORKINGS_ID
+        if term not in self.constants:
+            self.constants[term] = id_of(term, self.key)
+        return self.constants[term]
+
+    def result(self, facts: tuple[Clause, ...]) -> Compiled:
+        about = []
+        most = 1
+        for number, clause in enumerate(self.clauses):
+            slots = {var: slot for slot, var in enumerate(clause.variables())}
+            first = len(self.heads)
+            if not in_python(clause):
+                self.heads += [self._head(atom, slots) for atom in clause.head if _bound(atom, slots)]
+            about.append(
+                (self.rules.index(clause.rule), first, len(self.heads), int(in_python(clause)), len(slots))
+            )
+            for delta in range(len(clause.body)):
+                begin = len(self.steps)
+                self._variant(clause, delta, slots)
+                self._dispatch(clause.body[delta], len(self.variants))
+                self.variants.append((number, begin, len(self.steps)))
+                most = max(most, len(slots), len(self.steps) - begin)
+        code = Code(
+            _table(self.steps, STEP_WIDTH),
+            _table(self.variants, 3),
+            _table(self.heads, HEAD_WIDTH),
+            _table(about, 5),
+            np.array(list(self.masks), np.int64),
+            *self._dispatching(),
+            most + 1,
+        )
+        return Compiled(self.clauses, self.rules, code, tuple(self.constants), facts)
+
+    # --- one variant ---------------------------------------------------------------------
+
+    def _variant(self, clause: Clause, delta: int, slots: dict[Var, int]) -> None:
+        bound: set[Var] = set()
+        waiting = [each for each in clause.conditions if native(each)]
+        left = [place for place in range(len(clause.body)) if place != delta]
+        place = delta
+        while True:
+            atom = clause.body[place]
+            self._atom(atom, slots, bound, before=place < delta, new=place == delta)
+            bound.update(atom.variables())
+            for condition in [each for each in waiting if _variables(each) <= bound]:
+                waiting.remove(condition)
+                self.steps.append(self._condition(condition, slots))
+            if not left:
+                break
+            place = min(left, key=lambda each: (_cost(clause.body[each], bound), each))
+            left.remove(place)
+        for _ in waiting:  # about a variable that nothing binds: an error, so never true
+            self.steps.append([IS, 0, 0, CONSTANT, 0, CONSTANT, -1, 0, 0, 0, 0])
+
+    def _atom(self, atom: Atom, slots: dict[Var, int], bound: set[Var], *, before: bool, new: bool) -> None:
+        step = [ATOM, 0, int(before)]
+        mask, free = 0, set()
+        for bit, position in zip((1, 2, 4, 8), atom.positions, strict=True):
+            if isinstance(position, Var):
+                if position in bound:
+                    step += [BOUND, slots[position]]
+                    mask |= bit
+                elif position in free:
+                    step += [EQUAL, slots[position]]
+                else:
+                    step += [FREE, slots[position]]
+                    free.add(position)
+            else:
+                step += [CONSTANT, self.id(position)]
+                if bit < 8:
+                    mask |= bit
+        if not new:
+            if mask & 7 == 7 and step[9] in (CONSTANT, BOUND):
+                step[0] = EXISTS
+            else:
+                step[1] = self._index(mask, atom.predicate)
+        self.steps.append(step)
+
+    def _index(self, mask: int, predicate) -> int:
+        index = self.masks.setdefault(mask, len(self.masks))
+        if isinstance(predicate, Var):
+            self.every |= 1 << index
+        else:
+            self.bits[self.id(predicate)] = self.bits.get(self.id(predicate), 0) | 1 << index
+        return index
+
+    def _condition(self, condition: Expression, slots: dict[Var, int]) -> list[int]:
+        negated = condition.name == "!"
+        if negated:
+            [condition] = condition.args
+        places: list[int] = []
+        for argument in condition.args:
+            if isinstance(argument, Var):
+                places += [BOUND, slots[argument]]
+            else:
+                places += [CONSTANT, self.id(argument)]
+        if condition.name == "SAMETERM":
+            return [DIFFERENT if negated else SAME, 0, 0, *places, 0, 0, 0, 0]
+        return [IS_NOT if negated else IS, 0, 0, *places, CONSTANT, _KINDS[condition.name], 0, 0, 0, 0]
+
+    def _head(self, atom: Atom, slots: dict[Var, int]) -> list[int]:
+        row: list[int] = []
+        for position in atom.positions:
+            if isinstance(position, Var):
+                row += [BOUND, slots[position], 0]
+            else:
+                row += [CONSTANT, self.id(position), kind_of(position)]
+        return row
+
+    # --- which variants a row may begin --------------------------------------------------
+
+    def _dispatch(self, atom: Atom, variant: int) -> None:
+        if isinstance(atom.predicate, Var):
+            self.any.append(variant)
+        elif isinstance(atom.object, Var):
+            self.by_predicate.setdefault(self.id(atom.predicate), []).append(variant)
+        else:
+            pair = self.id(atom.predicate), self.id(atom.object)
+            self.by_pair.setdefault(pair, []).append(variant)
+
+    def _dispatching(self) -> tuple[np.ndarray, ...]:
+        with_pairs = {predicate for predicate, _ in self.by_pair}
+        predicates = list(dict.fromkeys([*self.bits, *self.by_predicate, *with_pairs]))
+        lists: list[int] = list(self.any)
+        places = [(0, len(lists), self.every, 0)]  # of a predicate that no atom names
+        for predicate in predicates:
+            first = len(lists)
+            lists += [*self.by_predicate.get(predicate, ()), *self.any]
+            bits = self.every | self.bits.get(predicate, 0)
+            places.append((first, len(lists), bits, int(predicate in with_pairs)))
+        keys, entries = hash_table(np.array(predicates, np.int64), range(1, len(places)))
+        pair_keys = np.array(list(self.by_pair), np.int64).reshape(-1, 2)
+        slots, _ = pair_table(pair_keys)
+        pairs = np.zeros((len(slots), 2), np.int64)
+        pair_places = np.full((len(slots), 2), -1, np.int64)
+        for slot, number in enumerate(slots.tolist()):
+            if number >= 0:
+                pairs[slot] = pair_keys[number]
+                first = len(lists)
+                lists += self.by_pair[tuple(pair_keys[number].tolist())]
+                pair_places[slot] = first, len(lists)
+        return keys, entries, np.array(lists, np.int32), _table(places, 4), pairs, pair_places
+
+
+def kind_of(term) -> int:
+    if isinstance(term, Literal):
+        return LITERAL
+    return BLANK if isinstance(term, BlankNode) else IRI
+
+
+def _table(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
+    return np.array(rows, np.int64).reshape(-1, width)
+
+
+def _bound(atom: Atom, slots: dict[Var, int]) -> bool:
+    """Whether all of a head is bound; what is not makes no quad."""
+    return all(var in slots for var in atom.variables())
+
+
+def _variables(condition: Expression) -> set[Var]:
+    if isinstance(condition, Var):
+        return {condition}
+    return set().union(*map(_variables, condition.args)) if isinstance(condition, Call) else set()
+
+
+def _cost(atom: Atom, bound: set[Var]) -> tuple:
+    """How late an atom should be looked up: what has most bound goes first, types after the rest."""
+    known = [not isinstance(each, Var) or each in bound for each in atom.positions[:3]]
+    graph = isinstance(atom.graph, Var) and atom.graph in bound
+    many = atom.predicate == RDF.type and isinstance(atom.object, Var) and atom.object not in bound
+    return 3 - sum(known) - graph, not (known[0] or known[2]), many
+
+
+# --- hash tables that the kernel reads -----------------------------------------------------
+
+
+def slot_of(predicate: int, size: int) -> int:
+    """As `kernel.entry_of`: where a predicate belongs."""
+    return ((predicate * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 32) & size - 1
+
+
+def hash_table(keys: np.ndarray, values: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
+    size = 1 << max(3, (2 * len(keys)).bit_length())
+    slots, entries = np.zeros(size, np.int64), np.full(size, -1, np.int64)
+    for key, value in zip(keys.tolist(), values, strict=True):
+        slot = slot_of(key, size)
+        while entries[slot] >= 0:
+            slot = slot + 1 & size - 1
+        slots[slot], entries[slot] = key, value
+    return slots, entries
+
+
+def pair_slot(predicate: int, object_: int, size: int) -> int:
+    """As `kernel.pair_of`: where a predicate with an object belongs."""
+    mixed = predicate * 0x9E3779B97F4A7C15 + object_ * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
+    return (mixed >> 32) & size - 1
+
+
+def pair_table(keys: np.ndarray) -> tuple[np.ndarray, int]:
+    """For each slot the number of its pair, or -1."""
+    size = 1 << max(3, (2 * len(keys)).bit_length())
+    slots = np.full(size, -1, np.int64)
+    for number, (predicate, object_) in enumerate(keys.tolist()):
+        slot = pair_slot(predicate, object_, size)
+        while slots[slot] >= 0:
+            slot = slot + 1 & size - 1
+        slots[slot] = number
+    return slots, size

@@ -1,0 +1,286 @@
+"""The kernel: everything that follows from new rows, semi-naively, one row at a time.
+
+Rows wait in the table itself, in the order in which they came. A row that is taken enters the indexes
+and begins every variant whose first atom it matches; the other atoms are looked up among the rows
+before it, and below, in static knowledge. So each combination of rows is found exactly once: when
+its last row is taken. What it derives, if it is new, waits at the end of the table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.jit import njit
+from penstock.reason.code import ATOM, BOUND, CONSTANT, DIFFERENT, EXISTS, FREE, IS, SAME
+from penstock.reason.quads import DEAD, LITERAL, enter, entered, find, key_of, link
+
+
+@njit(cache=True, inline="always")
+def entry_of(keys, entries, predicate):
+    """The entry of a predicate; 0 if no atom names it."""
+    last = keys.size - 1
+    at = np.int64(np.uint64(predicate) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & last
+    while entries[at] >= 0:
+        if keys[at] == predicate:
+            return entries[at]
+        at = (at + 1) & last
+    return np.int64(0)
+
+
+@njit(cache=True)
+def pair_of(pairs, places, predicate, object_):
+    """The slot of a predicate with an object, or -1."""
+    last = pairs.shape[0] - 1
+    value = np.uint64(predicate) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(object_) * np.uint64(
+        0xBF58476D1CE4E5B9
+    )
+    at = np.int64(value >> np.uint64(32)) & last
+    while places[at, 0] >= 0:
+        if pairs[at, 0] == predicate and pairs[at, 1] == object_:
+            return at
+        at = (at + 1) & last
+    return np.int64(-1)
+
+
+@njit(cache=True)
+def value_at(steps, step, place, env):
+    """What a position of a step stands for, if it is a constant or bound."""
+    kind = steps[step, place]
+    if kind == CONSTANT:
+        return steps[step, place + 1]
+    if kind == BOUND:
+        return env[steps[step, place + 1]]
+    return np.int64(0)
+
+
+@njit(cache=True)
+def chain_of(steps, step, heads, masks, env, element):
+    """The first row of the chain that a step looks into, or -1."""
+    index = steps[step, 1]
+    key = key_of(
+        value_at(steps, step, 3, env),
+        value_at(steps, step, 5, env),
+        value_at(steps, step, 7, env),
+        value_at(steps, step, 9, env),
+        element,
+        masks[index],
+    )
+    return heads[index, key & np.uint64(heads.shape[1] - 1)]
+
+
+@njit(cache=True)
+def fits(steps, step, rows, flags, row, env, kinds):
+    """Whether a row matches a step's atom; what it binds is then bound."""
+    for position in range(4):
+        place = 3 + 2 * position
+        how, what = steps[step, place], steps[step, place + 1]
+        value = rows[row, position]
+        if how == FREE:
+            if position == 3 and value <= 0:
+                return False  # GRAPH ?g is never the default graph, nor the workings
+            env[what] = value
+            if position == 0:
+                kinds[what] = flags[row] & 3
+            elif position == 2:
+                kinds[what] = flags[row] >> 2 & 3
+            elif position == 3:
+                kinds[what] = flags[row] >> 4 & 3
+            else:
+                kinds[what] = 0
+        elif how == CONSTANT:
+            if value != what:
+                return False
+        elif env[what] != value:
+            return False
+    return True
+
+
+@njit(cache=True)
+def holds(steps, step, env, kinds):
+    """Whether a condition is true."""
+    op = steps[step, 0]
+    if op == SAME or op == DIFFERENT:
+        same = value_at(steps, step, 3, env) == value_at(steps, step, 5, env)
+        return same == (op == SAME)
+    if steps[step, 3] == CONSTANT:
+        return False
+    return (kinds[steps[step, 4]] == steps[step, 6]) == (op == IS)
+
+
+@njit(cache=True)
+def relinked(rows, done, masks, keys, entries, places, size):
+    """Larger indexes, with so many rows in them."""
+    heads = np.full((masks.size, 2 * size), -1, np.int32)
+    following = np.empty((masks.size, size), np.int32)
+    for row in range(done):
+        entry = entry_of(keys, entries, rows[row, 1])
+        link(rows, heads, following, masks, places[entry, 2], row)
+    return heads, following
+
+
+@njit(cache=True)
+def larger(rows, flags, by):
+    """Twice the room."""
+    size = 2 * rows.shape[0]
+    more_rows = np.empty((size, rows.shape[1]), np.int64)
+    more_flags = np.zeros(size, np.uint8)
+    more_by = np.empty(size, np.int32)
+    more_rows[: rows.shape[0]] = rows
+    more_flags[: rows.shape[0]] = flags
+    more_by[: rows.shape[0]] = by
+    return more_rows, more_flags, more_by
+
+
+@njit(cache=True)
+def close(code, below, table, count, done, limit, derived, dropped):
+    """Takes rows until none waits, or `limit` have been taken.
+
+    `below` is static knowledge, with the same indexes; `table` is (rows, flags, by, slots, heads,
+    following). Gives back the table, count and done, and the solutions of clauses that are looked
+    at in Python: (clause, element, bindings …).
+    """
+    rows, flags, by, slots, heads, following = table
+    low_rows, low_flags, low_slots, low_heads, low_following = below
+    steps, masks, env = code.steps, code.masks, np.zeros(code.most, np.int64)
+    kinds = np.zeros(code.most, np.uint8)
+    at = np.zeros(code.most + 1, np.int64)
+    under = np.zeros(code.most + 1, np.bool_)
+    found = np.empty((16, code.most + 2), np.int64)
+    given = 0
+    has_below = low_rows.shape[0] > 0
+    while done < count and done < limit:
+        row = done
+        if row >= following.shape[1]:
+            size = 2 * following.shape[1]
+            while size < count:
+                size *= 2
+            heads, following = relinked(rows, done, masks, code.keys, code.entries, code.places, size)
+        predicate, element = rows[row, 1], rows[row, 4]
+        entry = entry_of(code.keys, code.entries, predicate)
+        link(rows, heads, following, masks, code.places[entry, 2], row)
+        done += 1
+        if flags[row] >= DEAD:
+            continue
+        for part in range(2):
+            begin, end = code.places[entry, 0], code.places[entry, 1]
+            if part == 1:
+                if code.places[entry, 3] == 0:
+                    break
+                slot = pair_of(code.pairs, code.pair_places, predicate, rows[row, 2])
+                if slot < 0:
+                    break
+                begin, end = code.pair_places[slot, 0], code.pair_places[slot, 1]
+            for place in range(begin, end):
+                variant = code.lists[place]
+                clause, first, last = code.variants[variant]
+                if not fits(steps, first, rows, flags, row, env, kinds):
+                    continue
+                level, forward = first + 1, True
+                while True:
+                    if forward and level == last:
+                        rule, first_head, last_head, gives, variables = code.clauses[clause]
+                        if gives:
+                            if given == found.shape[0]:
+                                more = np.empty((2 * given, found.shape[1]), np.int64)
+                                more[:given] = found
+                                found = more
+                            found[given, 0] = clause
+                            found[given, 1] = element
+                            for i in range(variables):
+                                found[given, 2 + i] = env[i]
+                            given += 1
+                        for head in range(first_head, last_head):
+                            how = code.heads[head]
+                            s = env[how[1]] if how[0] == BOUND else how[1]
+                            p = env[how[4]] if how[3] == BOUND else how[4]
+                            o = env[how[7]] if how[6] == BOUND else how[7]
+                            g = env[how[10]] if how[9] == BOUND else how[10]
+                            kind_s = kinds[how[1]] if how[0] == BOUND else how[2]
+                            kind_p = kinds[how[4]] if how[3] == BOUND else how[5]
+                            kind_o = kinds[how[7]] if how[6] == BOUND else how[8]
+                            kind_g = kinds[how[10]] if how[9] == BOUND else how[11]
+                            if kind_s == LITERAL or kind_p != 0 or kind_g == LITERAL:
+                                dropped[rule] += 1
+                                continue
+                            if has_below and find(low_rows, low_slots, s, p, o, g, 0) >= 0:
+                                continue
+                            if find(rows, slots, s, p, o, g, element) >= 0:
+                                continue
+                            if count == rows.shape[0]:
+                                rows, flags, by = larger(rows, flags, by)
+                            if 2 * count >= slots.size:
+                                slots = entered(rows, count, 2 * slots.size)
+                            rows[count, 0], rows[count, 1], rows[count, 2] = s, p, o
+                            rows[count, 3], rows[count, 4] = g, element
+                            flags[count] = kind_s | kind_o << 2 | kind_g << 4
+                            by[count] = rule
+                            enter(rows, slots, count)
+                            count += 1
+                            derived[rule] += 1
+                        forward = False
+                        level -= 1
+                        continue
+                    if level == first:
+                        break
+                    op = steps[level, 0]
+                    if op != ATOM:
+                        if not forward:
+                            level -= 1
+                            continue
+                        if op == EXISTS:
+                            s, p = value_at(steps, level, 3, env), value_at(steps, level, 5, env)
+                            o, g = value_at(steps, level, 7, env), value_at(steps, level, 9, env)
+                            other = find(rows, slots, s, p, o, g, element)
+                            # A row that waits has its own turn; the new row itself is not before itself.
+                            true = 0 <= other < done and flags[other] < DEAD
+                            if steps[level, 2] and other == row:
+                                true = False
+                            if not true and has_below:
+                                true = find(low_rows, low_slots, s, p, o, g, 0) >= 0
+                        else:
+                            true = holds(steps, level, env, kinds)
+                        if true:
+                            level += 1
+                        else:
+                            forward = False
+                            level -= 1
+                        continue
+                    index = steps[level, 1]
+                    if forward:
+                        under[level - first] = False
+                        at[level - first] = chain_of(steps, level, heads, masks, env, element)
+                    other = at[level - first]
+                    hit = False
+                    while True:
+                        if other < 0:
+                            if under[level - first] or not has_below:
+                                break
+                            under[level - first] = True
+                            other = chain_of(steps, level, low_heads, masks, env, 0)
+                            continue
+                        if under[level - first]:
+                            hit = fits(steps, level, low_rows, low_flags, other, env, kinds)
+                            other = low_following[index, other]
+                        else:
+                            if (
+                                rows[other, 4] == element
+                                and flags[other] < DEAD
+                                and not (steps[level, 2] and other == row)
+                            ):
+                                hit = fits(steps, level, rows, flags, other, env, kinds)
+                            other = following[index, other]
+                        if hit:
+                            break
+                    at[level - first] = other
+                    forward = hit
+                    level += 1 if hit else -1
+    return (rows, flags, by, slots, heads, following), count, done, found[:given]
+
+
+@njit(cache=True)
+def contained(rows, slots, wanted):
+    """Which of the wanted quads are among closed rows of the element 0."""
+    known = np.zeros(wanted.shape[0], np.bool_)
+    for i in range(wanted.shape[0]):
+        known[i] = find(rows, slots, wanted[i, 0], wanted[i, 1], wanted[i, 2], wanted[i, 3], 0) >= 0
+    return known

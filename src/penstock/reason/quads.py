@@ -1,0 +1,178 @@
+"""A table of quads with hash indexes, for the kernel: rows are appended, found, and never moved.
+
+A row is (subject, predicate, object, graph, element) as ids. Graph 0 is the default graph, -1 that of
+auxiliary relations. Rows of different elements lie in one table and never meet: the element is part
+of every key. Static knowledge has the element 0, in a table of its own below the elements'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from penstock.jit import njit
+
+SUBJECT, PREDICATE, OBJECT, GRAPH, ELEMENT = range(5)
+WIDTH = 5
+
+# What is known of a row, in a byte: the kinds of its subject, object and graph (two bits each), and whether …
+IRI, BLANK, LITERAL = 0, 1, 2
+EXPLICIT = 1 << 6  # … it was said, not only derived
+DEAD = 1 << 7  # … it has been taken away
+
+LEAST = 64  # rows that an empty table has room for
+
+
+@njit(cache=True)
+def mixed(value):
+    """A hash of 64 bits whose low bits depend on all of them."""
+    value ^= value >> np.uint64(32)
+    value *= np.uint64(0xD6E8FEB86659FD93)
+    value ^= value >> np.uint64(32)
+    return value
+
+
+@njit(cache=True)
+def key_of(s, p, o, g, e, mask):
+    """The hash of those positions of a row that a mask (bits 1, 2, 4, 8) names, and of its element."""
+    value = np.uint64(e) * np.uint64(0x9E3779B97F4A7C15)
+    if mask & 1:
+        value += np.uint64(s) * np.uint64(0xBF58476D1CE4E5B9)
+    if mask & 2:
+        value += np.uint64(p) * np.uint64(0x94D049BB133111EB)
+    if mask & 4:
+        value += np.uint64(o) * np.uint64(0xA0761D6478BD642F)
+    if mask & 8:
+        value += np.uint64(g) * np.uint64(0xE7037ED1A0B428DB)
+    return mixed(value)
+
+
+@njit(cache=True)
+def find(rows, slots, s, p, o, g, e):
+    """The row with these values, or -1."""
+    last = np.uint64(slots.size - 1)
+    at = key_of(s, p, o, g, e, 15) & last
+    while slots[at] >= 0:
+        row = slots[at]
+        if (
+            rows[row, 0] == s
+            and rows[row, 2] == o
+            and rows[row, 1] == p
+            and rows[row, 3] == g
+            and rows[row, 4] == e
+        ):
+            return np.int64(row)
+        at = (at + np.uint64(1)) & last
+    return np.int64(-1)
+
+
+@njit(cache=True)
+def enter(rows, slots, row):
+    """Notes where a row is; it must not be there yet."""
+    last = np.uint64(slots.size - 1)
+    at = key_of(rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3], rows[row, 4], 15) & last
+    while slots[at] >= 0:
+        at = (at + np.uint64(1)) & last
+    slots[at] = row
+
+
+@njit(cache=True)
+def entered(rows, count, size):
+    """New slots, with so many rows entered."""
+    slots = np.full(size, -1, np.int32)
+    for row in range(count):
+        enter(rows, slots, row)
+    return slots
+
+
+@njit(cache=True)
+def link(rows, heads, following, masks, bits, row):
+    """Puts a row at the beginning of its chain in each index that `bits` name."""
+    for index in range(masks.size):
+        if bits >> index & 1:
+            key = key_of(rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3], rows[row, 4], masks[index])
+            slot = key & np.uint64(heads.shape[1] - 1)
+            following[index, row] = heads[index, slot]
+            heads[index, slot] = row
+
+
+@njit(cache=True)
+def add_all(rows, flags, by, slots, count, new, kinds, mark, rule):
+    """Appends those of the rows that are not there yet; of the others the mark is set. The new count."""
+    for i in range(new.shape[0]):
+        s, p, o, g, e = new[i, 0], new[i, 1], new[i, 2], new[i, 3], new[i, 4]
+        found = find(rows, slots, s, p, o, g, e)
+        if found >= 0:
+            flags[found] |= mark
+            continue
+        rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3], rows[count, 4] = s, p, o, g, e
+        flags[count] = kinds[i] | mark
+        by[count] = rule
+        enter(rows, slots, count)
+        count += 1
+    return count
+
+
+def power_of_two(least: int) -> int:
+    return 1 << max(6, (least - 1).bit_length())
+
+
+class Quads:
+    """The arrays of a table; the kernel takes them, and gives larger ones back."""
+
+    def __init__(self, masks: Sequence[int], capacity: int = LEAST) -> None:
+        size = power_of_two(capacity)
+        self.masks = np.array(masks, np.int64)
+        self.rows = np.empty((size, WIDTH), np.int64)
+        self.flags = np.zeros(size, np.uint8)
+        self.by = np.empty(size, np.int32)  # the rule that derived a row first; -1: it was given
+        self.slots = np.full(2 * size, -1, np.int32)
+        self.heads = np.full((len(masks), 2 * LEAST), -1, np.int32)
+        self.following = np.empty((len(masks), LEAST), np.int32)
+        self.count = 0  # rows that are there
+        self.done = 0  # of these, rows that are in the indexes, with all that follows from them
+
+    def reserve(self, more: int) -> None:
+        """Room for more rows."""
+        needed = self.count + more
+        if needed > len(self.rows):
+            size = power_of_two(needed)
+            self.rows = _larger(self.rows, size, self.count)
+            self.flags = _larger(self.flags, size, self.count)
+            self.by = _larger(self.by, size, self.count)
+        if 2 * needed > len(self.slots):
+            self.slots = entered(self.rows, self.count, 2 * power_of_two(needed))
+
+    def add(self, rows: np.ndarray, kinds: np.ndarray, *, explicit: bool, rule: int = -1) -> None:
+        """Appends the rows that are not there yet, to be taken by the kernel."""
+        self.reserve(len(rows))
+        mark = np.uint8(EXPLICIT if explicit else 0)
+        self.count = int(
+            add_all(
+                self.rows,
+                self.flags,
+                self.by,
+                self.slots,
+                self.count,
+                np.ascontiguousarray(rows, np.int64),
+                np.ascontiguousarray(kinds, np.uint8),
+                mark,
+                rule,
+            )
+        )
+
+    def present(self) -> np.ndarray:
+        """The numbers of the rows that are there and have not been taken away."""
+        return np.flatnonzero(self.flags[: self.count] < DEAD)
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (self.rows, self.flags, self.by, self.slots, self.heads, self.following)
+        return sum(array.nbytes for array in arrays)
+
+
+def _larger(array: np.ndarray, size: int, count: int) -> np.ndarray:
+    made = np.empty((size, *array.shape[1:]), array.dtype)
+    made[:count] = array[:count]
+    return made

@@ -1,0 +1,137 @@
+"""What the kernel leaves to Python of a clause's solutions: conditions, BINDs, blank nodes that are invented.
+
+Expressions are evaluated once for each distinct combination of what they look at. An invented blank
+node is named after its rule, its label and the solution: the same solution has the same node.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import numpy as np
+
+from penstock.algebra.nodes import Expression, Var
+from penstock.columns.ids import HASHED
+from penstock.columns.terms import TermTable
+from penstock.functions.errors import ExpressionError
+from penstock.functions.evaluate import Context, compile_term, compile_truth
+from penstock.reason.clauses import WORKINGS, Clause, variables_in
+from penstock.reason.code import WORKINGS_ID, native
+from penstock.reason.quads import BLANK, IRI, LITERAL
+from penstock.terms import BlankNode, Term
+
+UNBOUND = 0
+
+
+class Solutions:
+    """The solutions of one clause as columns of ids by variable, in growing knowledge of their terms."""
+
+    def __init__(self, clause: Clause, columns: np.ndarray, elements: np.ndarray, terms: TermTable) -> None:
+        self.clause = clause
+        self.columns = dict(zip(clause.variables(), columns.T, strict=True))
+        self.elements = elements
+        self.terms = terms
+
+    def completed(self) -> Solutions:
+        """With BINDs bound, and only those for which the conditions hold."""
+        for var, expression in self.clause.binds:
+            self.columns[var] = self._each(expression, self._bind)
+        for condition in self.clause.conditions:
+            if not native(condition):
+                self._keep(self._each(condition, self._truth).astype(bool))
+        return self
+
+    def _keep(self, chosen: np.ndarray) -> None:
+        self.columns = {var: column[chosen] for var, column in self.columns.items()}
+        self.elements = self.elements[chosen]
+
+    def _each(self, expression: Expression, evaluate: Callable) -> np.ndarray:
+        """An expression's value for each solution."""
+        vars_ = sorted((var for var in variables_in(expression) if var in self.columns), key=lambda v: v.name)
+        if not vars_:
+            return np.full(len(self.elements), evaluate(expression, {}), np.int64)
+        columns = np.stack([self.columns[var] for var in vars_])
+        distinct, numbers = np.unique(columns, axis=1, return_inverse=True)
+        values = np.empty(distinct.shape[1], np.int64)
+        for i, ids in enumerate(distinct.T.tolist()):
+            bound = {
+                var.name: self.terms.term(id_) for var, id_ in zip(vars_, ids, strict=True) if id_ != UNBOUND
+            }
+            values[i] = evaluate(expression, bound)
+        return values[numbers.reshape(-1)]
+
+    def _truth(self, condition: Expression, bound: dict[str, Term]) -> int:
+        try:
+            return int(compile_truth(condition)(bound.get, Context()))
+        except ExpressionError:
+            return 0
+
+    def _bind(self, expression: Expression, bound: dict[str, Term]) -> int:
+        try:
+            return self.terms.add(compile_term(expression)(bound.get, Context()))
+        except ExpressionError:
+            return UNBOUND
+
+    def quads(self) -> tuple[np.ndarray, np.ndarray, int, int]:
+        """What the head makes of them: rows, their flags, how many were no quads, how many nodes were new."""
+        rows, flags, dropped = [], [], 0
+        labels = {each for atom in self.clause.head for each in atom.positions if isinstance(each, BlankNode)}
+        before = len(self.terms)
+        invented = {label: self._invented(label) for label in sorted(labels, key=str)}
+        new = len(self.terms) - before
+        for atom in self.clause.head:
+            made, kinds = [], []
+            for position in atom.positions:
+                ids = self._ids(position, invented)
+                made.append(ids)
+                kinds.append(kinds_of(ids, self.terms))
+            bound = np.all([column != UNBOUND for column in made[:3]], axis=0)
+            if isinstance(atom.graph, Var):
+                bound &= made[3] != UNBOUND
+            legal = bound & (kinds[0] != LITERAL) & (kinds[1] == IRI) & (kinds[3] != LITERAL)
+            dropped += int((bound & ~legal).sum())
+            rows.append(np.stack([*made, self.elements], axis=1)[legal])
+            flags.append((kinds[0] | kinds[2] << 2 | kinds[3] << 4)[legal])
+        if not rows:
+            return np.empty((0, 5), np.int64), np.empty(0, np.uint8), 0, 0
+        return np.concatenate(rows), np.concatenate(flags), dropped, new
+
+    def _ids(self, position, invented: dict[BlankNode, np.ndarray]) -> np.ndarray:
+        if isinstance(position, Var):
+            return self.columns.get(position, np.zeros(len(self.elements), np.int64))
+        if isinstance(position, BlankNode):
+            return invented[position]
+        if position is None or position == WORKINGS:
+            id_ = 0 if position is None else WORKINGS_ID
+        else:
+            id_ = self.terms.add(position)
+        return np.full(len(self.elements), id_, np.int64)
+
+    def _invented(self, label: BlankNode) -> np.ndarray:
+        """A node for each solution."""
+        vars_ = sorted((var for var in self.columns if not var.name.startswith(".")), key=lambda v: v.name)
+        if not vars_:
+            vars_ = sorted(self.columns, key=lambda v: v.name)
+        seed = hashlib.blake2b(f"{self.clause.rule} {label}".encode(), digest_size=16).digest()
+        columns = (
+            np.stack([self.columns[var] for var in vars_], axis=1) if vars_ else np.zeros((1, 0), np.int64)
+        )
+        distinct, numbers = np.unique(columns, axis=0, return_inverse=True)
+        made = np.empty(len(distinct), np.int64)
+        for i, row in enumerate(distinct):
+            texts = " ".join(str(self.terms.term(id_)) if id_ else "-" for id_ in row.tolist())
+            name = hashlib.blake2b(texts.encode(), key=seed, digest_size=12).hexdigest()
+            made[i] = self.terms.add_text(f"_:r{name}".encode())
+        return made[numbers.reshape(-1)] if vars_ else np.full(len(self.elements), made[0], np.int64)
+
+
+def kinds_of(ids: np.ndarray, terms: TermTable) -> np.ndarray:
+    """Whether each id is an IRI, a blank node or a literal."""
+    kinds = np.zeros(len(ids), np.uint8)
+    kinds[(ids > 0) & (ids < HASHED)] = LITERAL
+    hashed = ids >= HASHED
+    if hashed.any():
+        first = terms.first_bytes(ids[hashed])
+        kinds[hashed] = np.where(first == ord('"'), LITERAL, np.where(first == ord("_"), BLANK, IRI))
+    return kinds

@@ -1,0 +1,150 @@
+"""The closure in the engine and the naive fixpoint of the same texts, on small random graphs."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from tests.reason.rule_texts import RULES, rule, rules
+
+from oracle.rules import closed as naively_closed
+from oracle.rules import contradictions, default_graph
+from penstock.columns.terms import TermTable
+from penstock.decode.occurrences import Occurrences
+from penstock.errors import InputError
+from penstock.knowledge.graphs import Knowledge, graph_of
+from penstock.reason import closing
+from penstock.reason.closing import OPTIONS, Closure, Options
+from penstock.reason.elements import ElementReasoner
+from penstock.terms import RDF, BlankNode, Literal, NamedNode, Term
+
+EX, RDFS, OWL = (
+    "http://example.org/",
+    "http://www.w3.org/2000/01/rdf-schema#",
+    "http://www.w3.org/2002/07/owl#",
+)
+Triple = tuple[Term, Term, Term]
+
+
+def ex(name: str) -> NamedNode:
+    return NamedNode(EX + name)
+
+
+THINGS: list[Term] = [ex(name) for name in "abcABC"] + [BlankNode("n"), ex("p"), ex("q")]
+OBJECTS: list[Term] = [
+    *THINGS,
+    Literal("1"),
+    Literal("x", language="en"),
+    OWL_TRANSITIVE := NamedNode(OWL + "TransitiveProperty"),
+]
+PREDICATES = [
+    *(ex(name) for name in ("p", "q", "v", "p", "q")),
+    *[RDF.type] * 4,
+    *(NamedNode(RDFS + name) for name in ("subClassOf", "subClassOf", "domain", "range", "subPropertyOf")),
+    *(
+        NamedNode(OWL + name)
+        for name in ("inverseOf", "someValuesFrom", "onProperty", "intersectionOf", "disjointWith")
+    ),
+    NamedNode(RDF.type.value.replace("type", "first")),
+    NamedNode(RDF.type.value.replace("type", "rest")),
+]
+NIL = NamedNode(RDF.type.value.replace("type", "nil"))
+
+
+def graph(random_: random.Random, size: int) -> list[Triple]:
+    subjects = [each for each in THINGS if not isinstance(each, Literal)]
+    objects = [*OBJECTS, NIL]
+    return [
+        (random_.choice(subjects), random_.choice(PREDICATES), random_.choice(objects)) for _ in range(size)
+    ]
+
+
+def terms_of(triples: np.ndarray, terms: TermTable) -> set[Triple]:
+    return {tuple(terms.term(id_) for id_ in triple) for triple in triples.T.tolist()}
+
+
+def closure_of(names, portions, key=7, options=OPTIONS) -> Closure:
+    made = Closure(rules(*names), key, options)
+    for portion in portions:
+        added = graph_of(portion, None, key=key)
+        made.add(added.triples, added.terms)
+    return made
+
+
+def unnamed(triples) -> list:
+    """Blank nodes that were invented have other names in the two engines: only how many there are."""
+    return sorted(
+        str(tuple("_" if isinstance(t, BlankNode) and t.value != "n" else t for t in triple))
+        for triple in triples
+    )
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_closure_is_the_naive_fixpoint(seed, monkeypatch):
+    monkeypatch.setattr(closing, "AT_A_TIME", 3)
+    random_ = random.Random(seed)
+    names = random_.sample(sorted(RULES), random_.randint(1, 9))
+    triples = graph(random_, random_.randint(0, 14))
+    cut = random_.randint(0, len(triples))
+    made = closure_of(names, [triples[:cut], triples[cut:]])
+    store = naively_closed([each.text for each in rules(*names)], triples)
+    assert unnamed(terms_of(made.triples, made.terms)) == unnamed(default_graph(store))
+    explicit = set(triples)
+    assert unnamed(terms_of(made.inferred, made.terms)) == unnamed(
+        t for t in default_graph(store) if t not in explicit
+    )
+    assert bool(made.conflicts()) == bool(contradictions([each.text for each in rules(*names)], store))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_elements_are_closed_each_by_itself(seed):
+    random_ = random.Random(seed)
+    key = 7
+    names = random_.sample(sorted(RULES.keys() - {"event"}), random_.randint(1, 9))
+    texts = [each.text for each in rules(*names)]
+    static = graph(random_, random_.randint(0, 8))
+    elements = [graph(random_, random_.randint(0, 6)) for _ in range(4)]
+    base = closure_of(names, [static], key)
+    knowledge = Knowledge((None,), (base.triples,), base.terms)
+    table, rows = TermTable(key=key), []
+    for number, element in enumerate(elements):
+        for triple in element:
+            rows.append((*(table.add(term) for term in triple), number, number, -1 - number))
+    columns = np.array(rows, np.int64).reshape(-1, 6).T
+    given = Occurrences(*columns[:5], terms=table.chunk(), element=columns[5])
+    found = ElementReasoner(rules(*names), knowledge).close(given)
+    known = TermTable(found.terms)
+    closed_static = default_graph(naively_closed(texts, static))
+    for number, element in enumerate(elements):
+        rows = found.element == -1 - number
+        triples = np.stack([found.subject, found.predicate, found.object])[:, rows]
+        expected = (
+            default_graph(naively_closed(texts, [*static, *element])) if element else set(closed_static)
+        )
+        assert terms_of(triples, known) == (set(expected) - set(closed_static)) | set(element)
+        assert (found.end[rows] == number).all()
+
+
+def test_what_is_no_triple_is_dropped_and_counted():
+    made = closure_of(["literal"], [[(ex("a"), ex("v"), Literal("1")), (ex("a"), RDF.type, ex("A"))]])
+    assert made.inferred.shape[1] == 0
+    assert made.dropped == {"literal": 1}
+
+
+def test_inventing_without_end_is_stopped():
+    endless = rule("endless", "INSERT { ?y :p [] } WHERE { ?x :p ?y }")
+    made = Closure([endless], 7, Options(most_invented=50))
+    start = graph_of([(ex("a"), ex("p"), ex("b"))], None, key=7)
+    with pytest.raises(InputError, match="endless invents blank nodes without end: 51"):
+        made.add(start.triples, start.terms)
+
+
+def test_a_contradiction_names_its_rule_and_its_terms():
+    disjoint = NamedNode(OWL + "disjointWith")
+    made = closure_of(
+        ["apart", "subclass"],
+        [[(ex("A"), disjoint, ex("B")), (ex("a"), RDF.type, ex("A")), (ex("a"), RDF.type, ex("B"))]],
+    )
+    [conflict] = made.conflicts()
+    assert (conflict.rule, conflict.bindings) == ("apart", (("x", ex("a")),))
