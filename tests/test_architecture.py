@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "arguments": BASE,
     "batches": BASE | {"algebra", "results", "runtime"},
     "api": API | {"arguments", "batches"},
-    "scenarios": BASE,
+    "scenarios": DATA,
     "bench": API | {"api", "scenarios"},
     "cli": API | {"api", "scenarios", "bench"},
     "__init__": BASE | {"api", "results"},
