@@ -101,6 +101,7 @@ class Statement:
 
     text: str  # of the whole module: places are places in it
     place: Span  # where the statement begins
+    extent: tuple[int, int] = (0, 0)  # the stretch of the text that it is
     origin: str | None = None
     language: str
     name: str | None = None  # as its author calls it, or after its file; not yet distinct

@@ -135,6 +135,7 @@ def parse(
                     tree,
                     text=text,
                     place=source.keyword_of(tree),
+                    extent=source.extent_of(tree),
                     origin=origin,
                     language=chosen.name,
                     name=name or _stem(path),

@@ -9,6 +9,7 @@ from lark import Token, Tree
 
 from penstock.algebra import nodes as a
 from penstock.algebra.balance import conjunction
+from penstock.algebra.facts import placed
 from penstock.languages.expressions import Aggregation, replace_vars
 from penstock.languages.groups import GroupTranslator, with_filter
 from penstock.languages.text import tokens_of
@@ -45,7 +46,8 @@ class SparqlTranslator(GroupTranslator):
         return a.Select(pattern, variables, self._dataset(tree))
 
     def sub_select(self, tree: Tree) -> a.Pattern:
-        return self._select(tree, _child(tree, "values_clause"))[0]
+        pattern, _ = self._select(tree, _child(tree, "values_clause"))
+        return placed(pattern, self.source.keyword_of(tree))
 
     def _construct_query(self, tree: Tree, values: Tree | None) -> a.Construct:
         template_tree = _child(tree, "construct_template")

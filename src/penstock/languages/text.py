@@ -44,7 +44,7 @@ class QueryText:
             if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
                 raise self.error(
                     f"{match[0]} is not a Unicode character",
-                    self._written_span(match.start(), match.end()),
+                    self.written_span(match.start(), match.end()),
                     "surrogates are written as one \\U escape of the character they stand for"
                     if code <= 0xDFFF
                     else "the last character is \\U0010FFFF",
@@ -68,7 +68,8 @@ class QueryText:
         in_text, in_written = self._marks[index]
         return in_written + position - in_text
 
-    def _written_span(self, start: int, end: int) -> Span:
+    def written_span(self, start: int, end: int) -> Span:
+        """The span of a stretch of the text as written."""
         starts = self._line_starts
         last = max(0, len(starts) - 2)  # the place after a final line break is on no new line
         line = min(bisect_right(starts, start) - 1, last)
@@ -77,7 +78,7 @@ class QueryText:
 
     def span(self, start: int, end: int) -> Span:
         """The span of a stretch of the decoded text, in the text as written."""
-        return self._written_span(self._place(start), self._place(end))
+        return self.written_span(self._place(start), self._place(end))
 
     def span_of(self, node: Tree | Token) -> Span:
         """The span of a token, or from the first to the last token of a tree."""
@@ -85,6 +86,10 @@ class QueryText:
         if not tokens:
             return Span(1, 1)
         return self.span(tokens[0].start_pos, tokens[-1].end_pos)
+
+    def extent_of(self, tree: Tree) -> tuple[int, int]:
+        """The stretch of the text as written that a tree is."""
+        return self._place(tree.meta.start_pos), self._place(tree.meta.end_pos)
 
     def keyword_of(self, tree: Tree) -> Span:
         """The span of the word with which a tree begins."""

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from penstock.algebra.nodes import ParsedQuery, ParsedRule
 
+REGIMES = ("rdf", "rdfs", "rhodf", "dstar", "p", "owl2-rl", "swclos2")
+"""The names of the regimes: sets of rules that specifications and papers define."""
+
 
 @dataclass(frozen=True)
 class Rule:
