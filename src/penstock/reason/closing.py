@@ -89,6 +89,7 @@ class Run:
                 quads.done + AT_A_TIME,
                 self.derived,
                 self.dropped,
+                self.options.specialise,
             )
             quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following = table
             if len(found):

@@ -26,6 +26,9 @@ ATOM, EXISTS, SAME, DIFFERENT, IS, IS_NOT = range(6)
 # Atoms: step, index, whether it stands before the new row's atom, then of each position how it is and what.
 CONSTANT, BOUND, FREE, EQUAL = range(4)
 STEP_WIDTH = 11
+# A variant's guard is the first atom that it looks up. If that has a constant predicate, it is known
+# for all new rows with the same predicate (and object) whether it can be found at all.
+UNGUARDED, BY_PREDICATE, BY_OBJECT = range(3)
 HEAD_WIDTH = 12
 
 _KINDS = {"ISIRI": IRI, "ISBLANK": BLANK, "ISLITERAL": LITERAL}
@@ -35,16 +38,19 @@ class Code(NamedTuple):
     """The arrays; `first` and `last` are places in the array that the name says."""
 
     steps: np.ndarray  # (n, STEP_WIDTH)
-    variants: np.ndarray  # (n, 3): clause, first and last step
+    variants: np.ndarray  # (n, 4): clause, first and last step, what its guard depends on
     heads: np.ndarray  # (n, HEAD_WIDTH): of each position how it is, what, and of a constant its kind
     clauses: np.ndarray  # (n, 5): rule, first and last head, whether solutions are given out, variables
     masks: np.ndarray  # of each index, the positions that it is over
     keys: np.ndarray  # predicates, in a hash table
     entries: np.ndarray  # their entry; -1: free
     lists: np.ndarray  # variants
-    places: np.ndarray  # (n, 4) of each entry: first and last in lists, bits of indexes, whether pairs exist
+    places: (
+        np.ndarray
+    )  # (n, 6) of each entry: first and last in lists, bits of indexes, and whether there are
+    # pairs, rows of it are guards, guards depend on its objects
     pairs: np.ndarray  # (n, 2) predicates and objects, in a hash table
-    pair_places: np.ndarray  # (n, 2) first and last in lists; first -1: free
+    pair_places: np.ndarray  # (n, 3) first and last in lists (first -1: free), whether its rows are guards
     most: int  # variables or steps that a clause has
 
 
@@ -99,7 +105,8 @@ class _Compiler:
         self.bits: dict[int, int] = {}  # predicate → bits of indexes that its rows enter
         self.steps: list[list[int]] = []
         self.heads: list[list[int]] = []
-        self.variants: list[tuple[int, int, int]] = []
+        self.variants: list[tuple[int, int, int, int]] = []
+        self.guards: set[int | tuple[int, int]] = set()  # predicates (and objects) of rows that are guards
         self.any: list[int] = []  # variants that any row may begin
         self.by_predicate: dict[int, list[int]] = {}
         self.by_pair: dict[tuple[int, int], list[int]] = {}
@@ -126,13 +133,13 @@ class _Compiler:
             )
             for delta in range(len(clause.body)):
                 begin = len(self.steps)
-                self._variant(clause, delta, slots)
+                guard = self._variant(clause, delta, slots)
                 self._dispatch(clause.body[delta], len(self.variants))
-                self.variants.append((number, begin, len(self.steps)))
+                self.variants.append((number, begin, len(self.steps), guard))
                 most = max(most, len(slots), len(self.steps) - begin)
         code = Code(
             _table(self.steps, STEP_WIDTH),
-            _table(self.variants, 3),
+            _table(self.variants, 4),
             _table(self.heads, HEAD_WIDTH),
             _table(about, 5),
             np.array(list(self.masks), np.int64),
@@ -143,8 +150,10 @@ class _Compiler:
 
     # --- one variant ---------------------------------------------------------------------
 
-    def _variant(self, clause: Clause, delta: int, slots: dict[Var, int]) -> None:
+    def _variant(self, clause: Clause, delta: int, slots: dict[Var, int]) -> int:
+        """Adds the steps of a variant; what its guard depends on."""
         bound: set[Var] = set()
+        guard = UNGUARDED
         waiting = [each for each in clause.conditions if native(each)]
         left = [place for place in range(len(clause.body)) if place != delta]
         place = delta
@@ -157,10 +166,40 @@ class _Compiler:
                 self.steps.append(self._condition(condition, slots))
             if not left:
                 break
-            place = min(left, key=lambda each: (_cost(clause.body[each], bound), each))
+            if place == delta:
+                place = self._first(clause, delta, left, bound)
+                guard = self._guard(clause.body[delta], clause.body[place])
+            else:
+                place = min(left, key=lambda each: (_cost(clause.body[each], bound), each))
             left.remove(place)
         for _ in waiting:  # about a variable that nothing binds: an error, so never true
             self.steps.append([IS, 0, 0, CONSTANT, 0, CONSTANT, -1, 0, 0, 0, 0])
+        return guard
+
+    def _first(self, clause: Clause, delta: int, left: list[int], bound: set[Var]) -> int:
+        """Which atom is looked up first: what says something of the new row's predicate, if there is one."""
+        predicate = clause.body[delta].predicate
+
+        def cost(place: int) -> tuple:
+            atom = clause.body[place]
+            about = not isinstance(atom.predicate, Var) and predicate in (atom.subject, atom.object)
+            return not (isinstance(predicate, Var) and about), _cost(atom, bound), place
+
+        return min(left, key=cost)
+
+    def _guard(self, new: Atom, atom: Atom) -> int:
+        if isinstance(atom.predicate, Var):
+            return UNGUARDED
+        vars_ = set(atom.variables()) & set(new.variables())
+        if vars_ <= {new.predicate}:
+            found = BY_PREDICATE
+        elif vars_ <= {new.predicate, new.object} and not isinstance(new.predicate, Var):
+            found = BY_OBJECT
+        else:
+            return UNGUARDED
+        predicate = self.id(atom.predicate)
+        self.guards.add(predicate if isinstance(atom.object, Var) else (predicate, self.id(atom.object)))
+        return found
 
     def _atom(self, atom: Atom, slots: dict[Var, int], bound: set[Var], *, before: bool, new: bool) -> None:
         step = [ATOM, 0, int(before)]
@@ -229,27 +268,34 @@ class _Compiler:
             self.by_pair.setdefault(pair, []).append(variant)
 
     def _dispatching(self) -> tuple[np.ndarray, ...]:
+        for guard in self.guards:
+            if isinstance(guard, tuple):
+                self.by_pair.setdefault(guard, [])
         with_pairs = {predicate for predicate, _ in self.by_pair}
-        predicates = list(dict.fromkeys([*self.bits, *self.by_predicate, *with_pairs]))
+        single = [guard for guard in self.guards if not isinstance(guard, tuple)]
+        predicates = list(dict.fromkeys([*self.bits, *self.by_predicate, *with_pairs, *single]))
         lists: list[int] = list(self.any)
-        places = [(0, len(lists), self.every, 0)]  # of a predicate that no atom names
+        places = [(0, len(lists), self.every, 0, 0, 0)]  # of a predicate that no atom names
         for predicate in predicates:
             first = len(lists)
             lists += [*self.by_predicate.get(predicate, ()), *self.any]
             bits = self.every | self.bits.get(predicate, 0)
-            places.append((first, len(lists), bits, int(predicate in with_pairs)))
+            by_object = any(self.variants[each][3] == BY_OBJECT for each in lists[first:])
+            pairs = predicate in with_pairs
+            places.append((first, len(lists), bits, pairs, predicate in self.guards, pairs or by_object))
         keys, entries = hash_table(np.array(predicates, np.int64), range(1, len(places)))
         pair_keys = np.array(list(self.by_pair), np.int64).reshape(-1, 2)
         slots, _ = pair_table(pair_keys)
         pairs = np.zeros((len(slots), 2), np.int64)
-        pair_places = np.full((len(slots), 2), -1, np.int64)
+        pair_places = np.full((len(slots), 3), -1, np.int64)
         for slot, number in enumerate(slots.tolist()):
             if number >= 0:
                 pairs[slot] = pair_keys[number]
                 first = len(lists)
-                lists += self.by_pair[tuple(pair_keys[number].tolist())]
-                pair_places[slot] = first, len(lists)
-        return keys, entries, np.array(lists, np.int32), _table(places, 4), pairs, pair_places
+                pair = tuple(pair_keys[number].tolist())
+                lists += self.by_pair[pair]
+                pair_places[slot] = first, len(lists), pair in self.guards
+        return keys, entries, np.array(lists, np.int64), _table(places, 6), pairs, pair_places
 
 
 def kind_of(term) -> int:

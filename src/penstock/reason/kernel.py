@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.jit import njit
-from penstock.reason.code import ATOM, BOUND, CONSTANT, DIFFERENT, EXISTS, FREE, IS, SAME
+from penstock.reason.code import ATOM, BOUND, CONSTANT, DIFFERENT, EXISTS, FREE, IS, SAME, UNGUARDED
 from penstock.reason.quads import DEAD, LITERAL, enter, entered, find, key_of, link
 
 
@@ -131,9 +131,49 @@ def larger(rows, flags, by):
     return more_rows, more_flags, more_by
 
 
+MEMO = 1 << 12  # predicates (with objects) of which it is remembered which variants have a guard
+MOST_MISSES = 1 << 12  # after which remembering must have paid
+
+
 @njit(cache=True)
-def close(code, below, table, count, done, limit, derived, dropped):
+def guarded(code, variant, below, table, row, env, kinds):
+    """Whether a variant that a row begins can come further than the first atom that it looks up."""
+    rows, flags, _, slots, heads, following = table
+    low_rows, low_flags, low_slots, low_heads, low_following = below
+    steps, first = code.steps, code.variants[variant, 1]
+    if not fits(steps, first, rows, flags, row, env, kinds):
+        return True  # of this row nothing can be said
+    step = first + 1
+    while steps[step, 0] != ATOM and steps[step, 0] != EXISTS:
+        step += 1
+    element = rows[row, 4]
+    if steps[step, 0] == EXISTS:
+        s, p = value_at(steps, step, 3, env), value_at(steps, step, 5, env)
+        o, g = value_at(steps, step, 7, env), value_at(steps, step, 9, env)
+        if find(rows, slots, s, p, o, g, element) >= 0:
+            return True
+        return low_rows.shape[0] > 0 and find(low_rows, low_slots, s, p, o, g, 0) >= 0
+    index = steps[step, 1]
+    other = chain_of(steps, step, heads, code.masks, env, element)
+    while other >= 0:
+        if rows[other, 4] == element and fits(steps, step, rows, flags, other, env, kinds):
+            return True
+        other = following[index, other]
+    if low_rows.shape[0] > 0:
+        other = chain_of(steps, step, low_heads, code.masks, env, 0)
+        while other >= 0:
+            if fits(steps, step, low_rows, low_flags, other, env, kinds):
+                return True
+            other = low_following[index, other]
+    return False
+
+
+@njit(cache=True)
+def close(code, below, table, count, done, limit, derived, dropped, remember):
     """Takes rows until none waits, or `limit` have been taken.
+
+    To `remember` is to keep, for each predicate, which variants can come further than their guard,
+    until a row comes that is a guard itself. Where elements bring guards, nothing is remembered.
 
     `below` is static knowledge, with the same indexes; `table` is (rows, flags, by, slots, heads,
     following). Gives back the table, count and done, and the solutions of clauses that are looked
@@ -148,6 +188,9 @@ def close(code, below, table, count, done, limit, derived, dropped):
     found = np.empty((16, code.most + 2), np.int64)
     given = 0
     has_below = low_rows.shape[0] > 0
+    memo = np.zeros((MEMO, 5), np.int64)  # predicate, object, version, first and last in active
+    active, used = np.empty(1024, np.int64), 0
+    version, hits, misses = 1, 0, 0
     while done < count and done < limit:
         row = done
         if row >= following.shape[1]:
@@ -161,18 +204,55 @@ def close(code, below, table, count, done, limit, derived, dropped):
         done += 1
         if flags[row] >= DEAD:
             continue
-        for part in range(2):
-            begin, end = code.places[entry, 0], code.places[entry, 1]
-            if part == 1:
-                if code.places[entry, 3] == 0:
-                    break
-                slot = pair_of(code.pairs, code.pair_places, predicate, rows[row, 2])
+        slot = np.int64(-1)
+        if code.places[entry, 3]:
+            slot = pair_of(code.pairs, code.pair_places, predicate, rows[row, 2])
+        if remember:
+            if code.places[entry, 4] or (slot >= 0 and code.pair_places[slot, 2]):
+                version += 1
+                if element != 0:
+                    remember = False
+            elif misses > MOST_MISSES and misses > hits:
+                remember = False
+        lists, parts, begin, end = code.lists, 2, np.int64(0), np.int64(0)
+        if remember:
+            depends = rows[row, 2] if code.places[entry, 5] else np.int64(0)
+            cell = np.int64(key_of(depends, predicate, 0, 0, 0, 3) & np.uint64(MEMO - 1))
+            if memo[cell, 0] != predicate or memo[cell, 1] != depends or memo[cell, 2] != version:
+                misses += 1
+                room = code.places[entry, 1] - code.places[entry, 0]
+                if slot >= 0:
+                    room += code.pair_places[slot, 1] - code.pair_places[slot, 0]
+                if used + room > active.size:
+                    active, used = np.empty(max(2 * active.size, room), np.int64), 0
+                    memo[:, 2] = 0
+                memo[cell, 0], memo[cell, 1], memo[cell, 2], memo[cell, 3] = predicate, depends, version, used
+                for part in range(2):
+                    begin, end = code.places[entry, 0], code.places[entry, 1]
+                    if part == 1:
+                        if slot < 0:
+                            break
+                        begin, end = code.pair_places[slot, 0], code.pair_places[slot, 1]
+                    for place in range(begin, end):
+                        variant = code.lists[place]
+                        if code.variants[variant, 3] == UNGUARDED or guarded(
+                            code, variant, below, (rows, flags, by, slots, heads, following), row, env, kinds
+                        ):
+                            active[used] = variant
+                            used += 1
+                memo[cell, 4] = used
+            else:
+                hits += 1
+            lists, parts, begin, end = active, 1, memo[cell, 3], memo[cell, 4]
+        for part in range(parts):
+            if parts == 2 and part == 0:
+                begin, end = code.places[entry, 0], code.places[entry, 1]
+            elif part == 1:
                 if slot < 0:
                     break
                 begin, end = code.pair_places[slot, 0], code.pair_places[slot, 1]
             for place in range(begin, end):
-                variant = code.lists[place]
-                clause, first, last = code.variants[variant]
+                clause, first, last, _ = code.variants[lists[place]]
                 if not fits(steps, first, rows, flags, row, env, kinds):
                     continue
                 level, forward = first + 1, True
