@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -30,25 +31,46 @@ DESCRIPTIONS = {
 assert tuple(DESCRIPTIONS) == REGIMES
 
 
+@dataclass(frozen=True)
+class Entry:
+    """What the header of a rule of the library says."""
+
+    name: str
+    regimes: tuple[tuple[str, str], ...]  # that have it, and what it is called there
+    meaning: str
+    is_check: bool  # whether it finds contradictions
+
+    def called(self, regime: str) -> tuple[str, ...]:
+        """What a regime calls it; nothing if it is none of its rules."""
+        return tuple(alias for each, alias in self.regimes if each == regime)
+
+
 @cache
-def headers() -> dict[str, tuple[tuple[str, str], ...]]:
-    """The names of the library's rules, with the regimes of each and what they call it.
+def entries() -> dict[str, Entry]:
+    """The rules of the library by name.
 
     A look at the first lines only: nobody parses a hundred rules to use one.
     """
     found = {}
-    for path in sorted(DIRECTORY.glob("*.rq"), key=lambda path: _natural(path.stem)):
+    for path in sorted(DIRECTORY.glob("*.rq"), key=lambda path: natural(path.stem)):
         with path.open(encoding="utf-8") as file:
-            name, regimes = (file.readline().partition(": ")[2].strip() for _ in range(2))
-        found[name] = tuple(
+            (_, name), (_, regimes), (kind, meaning) = (_said(file.readline()) for _ in range(3))
+        told = tuple(
             (regime, alias)
             for regime, aliases in re.findall(r"([^\s,()]+)(?: \(([^()]*)\))?", regimes)
             for alias in (aliases or name).split(", ")
         )
+        found[name] = Entry(name, told, meaning, kind == "contradiction")
     return found
 
 
-def _natural(name: str) -> list[str | int]:
+def _said(line: str) -> tuple[str, str]:
+    key, _, value = line.removeprefix("# ").partition(": ")
+    return key, value.strip()
+
+
+def natural(name: str) -> list[str | int]:
+    """A key that sorts rdfs2 before rdfs10."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
@@ -61,10 +83,15 @@ def rule(name: str) -> Rule:
 
 def regime(name: str) -> tuple[Rule, ...]:
     """The rules of a regime."""
-    if name not in REGIMES:
-        hint = _hint(name, REGIMES) or f"the regimes are {', '.join(REGIMES)}"
-        raise UsageError(f"there is no regime {name!r}", hint=hint)
-    return tuple(rule(each) for each, told in headers().items() if any(name == regime for regime, _ in told))
+    return tuple(rule(entry.name) for entry in entries_of(name))
+
+
+def entries_of(regime: str) -> list[Entry]:
+    """What the rules of a regime say of themselves."""
+    if regime not in REGIMES:
+        hint = _hint(regime, REGIMES) or f"the regimes are {', '.join(REGIMES)}"
+        raise UsageError(f"there is no regime {regime!r}", hint=hint)
+    return [entry for entry in entries().values() if entry.called(regime)]
 
 
 def named(name: str) -> tuple[Rule, ...]:
@@ -76,21 +103,21 @@ def named(name: str) -> tuple[Rule, ...]:
 
 
 def _called_so(name: str) -> tuple[Rule, ...]:
-    known = headers()
-    if name in known:
+    if name in entries():
         return (rule(name),)
-    return tuple(rule(each) for each, told in known.items() if any(name == alias for _, alias in told))
+    found = (entry.name for entry in entries().values() if name in (alias for _, alias in entry.regimes))
+    return tuple(map(rule, found))
 
 
 def _all_names() -> set[str]:
-    known = headers()
-    return {*known, *(alias for told in known.values() for _, alias in told)}
+    return {*entries(), *(alias for entry in entries().values() for _, alias in entry.regimes)}
 
 
 def _hint(name: str, known: Iterable[str]) -> str | None:
     """The names that are nearest to one that is not known."""
     by_case = {each.lower(): each for each in sorted(known)}
     close = [by_case[each] for each in difflib.get_close_matches(name.lower(), by_case, 3, 0.7)]
+    close = close or [by_case[each] for each in by_case if each.startswith(name.lower())][:3]
     return f"did you mean {' or '.join(close)}?" if close else None
 
 
@@ -130,7 +157,7 @@ def _from_library(name: str) -> Iterable[Rule]:
         return regime(name)
     if found := _called_so(name):
         return found
-    hint = _hint(name, REGIMES) or _hint(name, _all_names()) or f"the regimes are {', '.join(REGIMES)}"
+    hint = _hint(name, {*REGIMES, *_all_names()}) or f"the regimes are {', '.join(REGIMES)}"
     raise UsageError(f"there is no regime, no rule and no file {name!r}", hint=hint)
 
 
