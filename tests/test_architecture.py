@@ -45,11 +45,12 @@ MAY_IMPORT = {
     "warm": PIPELINE | {"pipeline"},
     "arguments": BASE,
     "batches": BASE | {"algebra", "results", "runtime"},
+    "materialisation": DATA | {"arguments", "knowledge", "reason", "rules", "sinks"},
     "api": API | {"arguments", "batches"},
     "scenarios": DATA,
     "bench": API | {"api", "scenarios"},
-    "cli": API | {"api", "scenarios", "bench"},
-    "__init__": BASE | {"api", "results"},
+    "cli": API | {"api", "materialisation", "scenarios", "bench"},
+    "__init__": BASE | {"api", "materialisation", "results"},
     "__main__": {"cli"},
 }
 MAY_IMPORT_PYSPARK = {"runtime", "sources", "sinks"}

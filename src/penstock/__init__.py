@@ -15,15 +15,23 @@ from penstock.errors import (
 
 if TYPE_CHECKING:
     from penstock.api import Batch, Engine
+    from penstock.materialisation import Materialised, materialise
     from penstock.results import Answers, Solution
 
 __version__ = "0.1.0"
 __all__ = [
-    "Answers", "Batch", "Engine", "InputError", "PenstockError", "PenstockWarning", "QueryError",
-    "Solution", "StorageError", "UsageError", "__version__",
+    "Answers", "Batch", "Engine", "InputError", "Materialised", "PenstockError", "PenstockWarning",
+    "QueryError", "Solution", "StorageError", "UsageError", "__version__", "materialise",
 ]  # fmt: skip
 
-_LAZY = {"Engine": "api", "Batch": "api", "Answers": "results", "Solution": "results"}
+_LAZY = {
+    "Engine": "api",
+    "Batch": "api",
+    "Answers": "results",
+    "Solution": "results",
+    "Materialised": "materialisation",
+    "materialise": "materialisation",
+}
 
 
 def __getattr__(name: str):

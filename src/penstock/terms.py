@@ -14,7 +14,19 @@ from penstock.errors import InputError
 
 Term = NamedNode | BlankNode | Literal
 
-__all__ = ["BlankNode", "Literal", "NamedNode", "Term", "Triple", "Variable", "XSD", "RDF", "PROV"]
+__all__ = [
+    "BlankNode",
+    "Literal",
+    "NamedNode",
+    "Term",
+    "Triple",
+    "Variable",
+    "XSD",
+    "RDF",
+    "PROV",
+    "RDFS",
+    "OWL",
+]
 
 
 class Vocabulary:
@@ -37,6 +49,8 @@ class Vocabulary:
 XSD = Vocabulary("http://www.w3.org/2001/XMLSchema#")
 RDF = Vocabulary("http://www.w3.org/1999/02/22-rdf-syntax-ns#")
 PROV = Vocabulary("http://www.w3.org/ns/prov#")
+RDFS = Vocabulary("http://www.w3.org/2000/01/rdf-schema#")
+OWL = Vocabulary("http://www.w3.org/2002/07/owl#")
 
 
 def from_rdflib(term: Any) -> Term:

@@ -248,6 +248,11 @@ def shown(text: str) -> str:
             "3:42: rule my: OPTIONALSEQ",
             None,
         ),
+        (
+            "INSERT { ?x :q ?y } WHERE { GRAPH ?g { { ?x :p 1 } UNION { ?x :p/(:q|^:r*) ?y } } }",
+            "3:60: rule my: a path with + or *",
+            "name the graph",
+        ),
         (DISJOINT + CHECK + " LIMIT 1", "5:1: rule cax-dw: LIMIT", "all solutions"),
         (DISJOINT + CHECK + " ORDER BY ?x", "5:1: rule cax-dw: ORDER BY", "no order"),
         (

@@ -1,4 +1,4 @@
-"""The command line: check · explain · run · rules · map · demo · lubm · bench.
+"""The command line: check · explain · run · reason · rules · map · demo · lubm · bench.
 
 A thin layer: options in, the pipeline called, answers and messages out. README.md lists the
 exit codes.
@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from penstock import __version__
-from penstock.cli import bench, check, demo, explain, lubm, mapping, rules, run
+from penstock.cli import bench, check, demo, explain, lubm, mapping, reason, rules, run
 from penstock.cli.options import INTERRUPTED
 from penstock.cli.showing import show_error, show_note
 from penstock.errors import InternalError, PenstockError, storage_error
@@ -64,6 +64,7 @@ place cannot be written, 130 stopped by Ctrl-C, 70 a fault in Penstock.
 app.command("run")(run.run)
 app.command("check")(check.check)
 app.command("explain")(explain.explain)
+app.command("reason")(reason.reason)
 app.add_typer(rules.app, name="rules")
 app.command("map")(mapping.map_)
 app.command("demo")(demo.demo)

@@ -41,7 +41,11 @@ def show_error(text: str) -> None:
 
 
 def show_warning(text: str) -> None:
-    error_console().print(f"[bold yellow]warning:[/] {escape(text)}")
+    first, _, rest = text.partition("\n")
+    console = error_console()
+    console.print(f"[bold yellow]warning:[/] {escape(first)}")
+    if rest:
+        console.print(escape(rest))
 
 
 def show_note(text: str) -> None:
@@ -74,11 +78,7 @@ def warnings_told() -> Iterator[None]:
 
 def show_finding(finding: Finding, text: str | None, origin: str | None) -> None:
     """A warning of `penstock check`, with its place in the query."""
-    first, _, rest = finding.located(text, origin).partition("\n")
-    console = error_console()
-    console.print(f"[bold yellow]warning:[/] {escape(first)}")
-    if rest:
-        console.print(escape(rest))
+    show_warning(finding.located(text, origin))
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -121,6 +121,10 @@ class Progress:
         if not quiet and sys.stderr.isatty():
             self.status = Status(self, console=error_console())
             self.status.start()
+
+    def say(self, line: str) -> None:
+        """What is being done now."""
+        self.line = line
 
     def update(self, statistics: Any, answers: int) -> None:
         self.rate.note(statistics.elements)

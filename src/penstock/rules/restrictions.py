@@ -29,6 +29,7 @@ _INSTEAD = {
     a.Join: "a rule over several elements is CONSTRUCT { … } WHERE { … } in a query file",
 }
 _EXISTS = f"{_STAYS}; a pattern that must be there is written into WHERE itself"
+_NAMED_GRAPH = "name the graph, or write the recursion as a rule: what reaches y, and a step further"
 _TIMES = "a rule speaks of triples, whenever they hold; ask for times in a query"
 
 
@@ -45,16 +46,28 @@ def refuse(name: str, statement: a.ParsedRule | a.ParsedQuery) -> None:
         )
 
     pattern = statement.insert.pattern if isinstance(statement, a.ParsedRule) else _checked(statement, error)
-    waiting = [pattern]
+    waiting = [(pattern, False)]
     while waiting:
-        node = waiting.pop()
+        node, in_any_graph = waiting.pop()
         for expression in node.expressions:
             _refuse_in(expression, error)
+        if in_any_graph and isinstance(node, a.PathPattern) and _repeats(node.path):
+            raise error("a path with + or * under GRAPH ?…", place_of(node), _NAMED_GRAPH)
         if isinstance(node, a.Join) and node.relation == ANY or isinstance(node, _MONOTONE):
-            waiting += reversed(node.parts)
+            inside = isinstance(node.name, a.Var) if isinstance(node, a.Graph) else in_any_graph
+            waiting += ((part, inside) for part in reversed(node.parts))
             continue
         kind = a.Project if isinstance(node, _AROUND_A_CHECK) else type(node)
         raise error(_named(node), place_of(node), _INSTEAD.get(kind, _STAYS))
+
+
+def _repeats(path: a.Path) -> bool:
+    """Whether + or * stands in a path."""
+    if isinstance(path, (a.OneOrMore, a.ZeroOrMore)):
+        return True
+    if isinstance(path, (a.Sequence, a.Alternative)):
+        return _repeats(path.left) or _repeats(path.right)
+    return isinstance(path, (a.Inverse, a.ZeroOrOne)) and _repeats(path.path)
 
 
 def _checked(statement: a.ParsedQuery, error) -> a.Pattern:

@@ -1,0 +1,49 @@
+"""Contradictions in words: which rule found them, what that means, and what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from penstock.algebra import nodes as a
+from penstock.algebra.printing import to_sexpr
+from penstock.errors import shortened
+from penstock.reason.closing import Conflict
+from penstock.rules.rule import Rule
+from penstock.terms import RDF, Term
+
+_LONGEST = 600  # characters of a line
+
+
+def conflict_text(conflict: Conflict, rules: Iterable[Rule] = ()) -> str:
+    """A contradiction: its rule, what it means, and below that the triples that contradict each other.
+
+    The triples are those of the rule's pattern; where it does not select the variables of any, the values of
+    those that it does.
+    """
+    head = f"{conflict.rule}: {conflict.meaning}" if conflict.meaning else conflict.rule
+    rule = next((rule for rule in rules if rule.name == conflict.rule), None)
+    axioms = list(_axioms(rule, dict(conflict.bindings))) if rule is not None else []
+    if not axioms:
+        axioms = [f"?{name} = {term}" for name, term in conflict.bindings]
+    return "\n".join([head, *(shortened(f"    {axiom}", _LONGEST) for axiom in axioms)])
+
+
+def _axioms(rule: Rule, bindings: dict[str, Term]) -> Iterator[str]:
+    """The triples of a rule's patterns that the bindings make whole."""
+    found: dict[str, None] = {}
+    for check in rule.checks:
+        for triple in _triples(check.query.pattern):
+            terms = [bindings.get(term.name) if isinstance(term, a.Var) else term for term in triple]
+            if None not in terms:
+                subject, predicate, object_ = (to_sexpr(term, prefixes=check.prefixes) for term in terms)
+                verb = "a" if terms[1] == RDF.type else predicate
+                found.setdefault(f"{subject} {verb} {object_}")
+    return iter(found)
+
+
+def _triples(pattern: a.Pattern) -> Sequence[a.TriplePattern]:
+    """The triples that must all be there: none of alternatives, none of other graphs."""
+    if isinstance(pattern, (a.Union_, a.Graph)):
+        return ()
+    own = tuple(leaf for leaf in pattern.leaves if isinstance(leaf, a.TriplePattern))
+    return own + tuple(triple for part in pattern.parts for triple in _triples(part))
