@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "reason": DATA | {"knowledge", "algebra", "functions", "rules"},
     "plan": BASE | {"algebra", "functions", "columns", "knowledge"},
     "engine": ENGINE,
-    "sources": DATA,
+    "sources": DATA | {"knowledge"},
     "sinks": BASE | {"algebra", "columns"},
     "runtime": RUNTIME,
     "pipeline": PIPELINE,

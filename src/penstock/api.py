@@ -46,7 +46,8 @@ from penstock.decode.tables import check_columns
 from penstock.engine.diagnosis import Diagnosis
 from penstock.engine.program import Program
 from penstock.errors import Finding, PenstockWarning, UsageError
-from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
+from penstock.knowledge.files import GraphFile, GraphFiles
+from penstock.knowledge.graphs import StaticGraph, graph_of
 from penstock.languages import ENDINGS, parse
 from penstock.plan.advice.overview import Input
 from penstock.results import Answers, Solution, concat
@@ -55,6 +56,7 @@ from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.once import run_once
 from penstock.runtime.recovery.checkpoint import (
     check_checkpoint,
+    stored_changing,
     stored_key,
     stored_partition_keys,
     stored_shards,
@@ -112,7 +114,7 @@ class Engine:
         self.feed = feed
         self._key = secrets.randbits(62)
         self.streams: list[StreamSpec] = []
-        self.graphs: list[StaticGraph] = []
+        self.knowledge = GraphFiles([])
         self._graph_places: list[Input] = []
         self.queries: list[ParsedQuery] = []
         self._scratch: tempfile.TemporaryDirectory | None = None
@@ -210,18 +212,27 @@ class Engine:
     def add_graph(self, source: Any, *, iri: str | None = None, base: str | None = None) -> Engine:
         """Registers static knowledge: a file, or an iterable of triples (an rdflib graph, …).
 
+        A run that follows its streams also follows the file: see docs/streams.md.
+
         Relative IRIs in a file are resolved against `base`, by default the file's own address.
         """
         iri = iri_or_none(iri, "the iri of a graph")
         base = iri_or_none(base, "base")
         if isinstance(source, (str, os.PathLike)):
-            found, place = read_graphs(os.fspath(source), iri, base, key=self.key), os.fspath(source)
+            part, place = GraphFile(source, iri, base, key=self.key), os.fspath(source)
+            found = part.graphs
         else:
             triples = map(triple_of, _listed(source, _A_GRAPH))
-            found, place = [graph_of(triples, iri, key=self.key)], "made in Python"
-        self.graphs += found
+            part, place = graph_of(triples, iri, key=self.key), "made in Python"
+            found = [part]
+        self.knowledge.parts.append(part)
         self._graph_places += [Input(graph.iri, place) for graph in found]
         return self
+
+    @property
+    def graphs(self) -> list[StaticGraph]:
+        """The static graphs as they were read last."""
+        return self.knowledge.graphs
 
     def add_query(
         self, query: str | os.PathLike[str], *, name: str | None = None, language: str | None = None
@@ -279,6 +290,7 @@ class Engine:
             shards = stored_shards(self.checkpoint)
         shards = shards or default_shards(self.master)
         now = stored_start(self.checkpoint) if self.checkpoint is not None else None
+        changing = stored_changing(self.checkpoint) if self.checkpoint is not None else None
         if now is None:
             now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
         program = pipeline.program(
@@ -290,6 +302,7 @@ class Engine:
             feed=self.feed,
             key=self.key,
             keys=stored_partition_keys(self.checkpoint) if self.checkpoint is not None else {},
+            changing=follow if changing is None else changing,
         )
         if self.checkpoint is not None:
             _, _, self.continued = check_checkpoint(
@@ -325,6 +338,8 @@ class Engine:
         for query, finding in self.untold():
             text, origin = (query.text, query.origin) if query is not None else (None, None)
             warnings.warn(finding.located(text, origin), PenstockWarning, stacklevel=2)
+        if follow and self.knowledge.watched and not program.changing:
+            warnings.warn(self._fixed(program), PenstockWarning, stacklevel=2)
         latest = RunStatistics()
 
         def progressed(statistics: RunStatistics) -> None:
@@ -346,6 +361,7 @@ class Engine:
                 on_progress=progressed,
                 stop=stop,
                 options=self.options,
+                knowledge=self.knowledge,
             )
         else:
             statistics = run_once(program, take)
@@ -357,6 +373,17 @@ class Engine:
             if (found := program.diagnose(number, counts, statistics.predicates))
         }
         return statistics
+
+    @staticmethod
+    def _fixed(program: Program) -> str:
+        """Why files of static knowledge are read once, though a run follows its streams."""
+        if program.fixed:
+            names = ", ".join(program.fixed)
+            return (
+                "changes of --graph files are not followed: an EXISTS within the OPTIONAL of"
+                f" {names} asks for more than a look-up"
+            )
+        return "changes of --graph files are not followed: the checkpoint was begun without --follow"
 
     def answers(self, query: int | str = 0) -> Answers:
         """Runs to the end of the streams; all answers of a query (its name or number) as a table."""

@@ -182,10 +182,14 @@ def program(
     key: int = 0,
     keys: Mapping[str, str | None] = MappingProxyType({}),
     reasoning: Reasoning | None = None,
+    changing: bool = False,
 ) -> Program:
     """Queries ready to run on a number of shards; `penstock.runtime.run` runs it on Spark.
 
-    `reasoning` makes the reasoner that elements go through before patterns are matched.
+    `reasoning` makes the reasoner that elements go through before patterns are matched. `changing`:
+    the static graphs may have other triples later, while the queries go on.
     """
     made = plan(queries, streams, graphs, feed=feed, keys=keys)
-    return Program(made, graphs, shards=shards, now=now, tuning=tuning, key=key, reasoning=reasoning)
+    return Program(
+        made, graphs, shards=shards, now=now, tuning=tuning, key=key, reasoning=reasoning, changing=changing
+    )

@@ -62,6 +62,7 @@ def toy_decoder(spec, keep_predicates, strict, key) -> ToyDecoder:
 class ToyProgram:
     keep_predicates = None
     key = 0
+    changing = False
 
     def __init__(self, shards: int = 2, fingerprint: str = "toy", fail_on: int | None = None):
         self.shards = shards
@@ -80,6 +81,9 @@ class ToyProgram:
 
     def reason(self, occurrences: Occurrences) -> Occurrences:
         return occurrences
+
+    def at(self, version: int) -> ToyProgram:
+        return self
 
     def prepared(self, directory: Path) -> ToyProgram:
         return self
@@ -117,6 +121,9 @@ class ToyShard:
         self.watermark = NEVER
         self.puts: dict[str, bytes] = {}
         self.deletes: list[str] = []
+
+    def know(self, program: ToyProgram) -> None:
+        pass
 
     def row_counts(self) -> RowCounts:
         return RowCounts()

@@ -277,3 +277,29 @@ def test_standard_input_is_on_the_disk_before_an_offset_refers_to_it(tmp_path, m
     )
     plan.latest(plan.initial())
     assert synced == [str(place / "input-000001.nq"), str(place), str(tmp_path / "log" / "segments-0.log")]
+
+
+def test_a_version_of_static_knowledge_is_in_the_offset(tmp_path):
+    """It is recorded before the batch; a batch without data says it too; what no batch can ask for goes."""
+    (tmp_path / "a.nq").write_text("")
+    plan = SplitPlanner(
+        [StreamSpec(None, (str(tmp_path / "a.nq"),))],
+        tmp_path / "c",
+        follow=True,
+        batch_bytes=100,
+        parallelism=1,
+    )
+    first = plan.initial()
+    assert plan.latest(first) == first
+    place = tmp_path / "c" / "knowledge"
+    place.mkdir(parents=True)
+    for version in (0, 1, 2):
+        (place / f"{version}.arrow").touch()
+    (place / ".3.arrow.123").touch()  # being written
+    second = plan.latest(first)
+    assert second["knowledge"] == 2
+    [task] = plan.tasks(first, second)
+    assert (task.splits, task.knowledge, task.control.knowledge) == ((), 2, 2)
+    assert plan.latest(second) == second
+    plan.done(second)
+    assert sorted(path.name for path in place.iterdir()) == [".3.arrow.123", "2.arrow"]

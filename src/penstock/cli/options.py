@@ -52,7 +52,8 @@ Graphs = Annotated[
         "-g",
         metavar="[IRI=]FILE",
         help="Background knowledge: a file in Turtle, N-Triples, N-Quads, TriG, RDF/XML or"
-        " JSON-LD. May be given several times.",
+        " JSON-LD. With --follow, changes of the file hold for what comes later. May be given several"
+        " times.",
     ),
 ]
 Idle = Annotated[

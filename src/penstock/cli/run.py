@@ -262,10 +262,10 @@ def run(
     if follow and not quiet:
         show_waiting(engine.streams)
     progress = Progress(quiet, opening="starting Spark" if stream else "answering")
-    found, first_rejected = 0, None
+    found, first_rejected, knowledge = 0, None, None
 
     def take(batch) -> None:
-        nonlocal found, first_rejected
+        nonlocal found, first_rejected, knowledge
         progress.aside()
         first_rejected = first_rejected or next(iter(batch.rejected), None)
         with storing("what was rejected or late"):
@@ -273,6 +273,9 @@ def run(
         with storing(out if beside else "standard output"):
             sink.write(batch.id, batch.tables)
         found += sum(table.num_rows for table in batch.tables.values())
+        if not quiet and knowledge not in (None, batch.statistics.knowledge):
+            show_note(f"the static knowledge has changed: it holds from batch {batch.id} on")
+        knowledge = batch.statistics.knowledge
         progress.back()
         progress.update(batch.statistics, found)
 

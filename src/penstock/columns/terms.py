@@ -313,6 +313,12 @@ class TermTable:
         order = np.argsort(ids)
         return TermChunk(ids[order], *interning.gather(self._texts, places[order]))
 
+    def stand_above(self, below: TermTable, ids: np.ndarray) -> None:
+        """Stands above another table from now on; of what was below, takes over the texts of these ids."""
+        kept = self.subset(ids)
+        self.below = below
+        self.add_chunk(kept)
+
     def retain(self, ids: np.ndarray) -> None:
         """Forgets all texts but those of the given ids (and those below)."""
         hashed = _distinct_hashed(ids)

@@ -61,7 +61,7 @@ class Index:
         return f"{','.join(map(str, self.columns))};{self.number}"
 
     def _begin_with_image(self) -> None:
-        if self.name in self.rows.prepared and not self.rows.generation:
+        if self.name in self.rows.prepared:
             self.nodes, self.slots = self.rows.prepared[self.name]
             self.linked = self.filled = self.rows.static
             self._shared = True
@@ -84,6 +84,8 @@ class Index:
             self.slots = np.full(64, -1, np.int64)
         else:
             self.slots.fill(-1)
+        if not self.timed:
+            self._begin_with_image()
 
     def extend(self) -> None:
         """Makes nodes of the rows that are new, and room for them; links none of them."""

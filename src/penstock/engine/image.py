@@ -12,10 +12,9 @@ Static rows never leave. Where other rows do, the image also says how often each
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,10 +27,12 @@ from penstock.columns.arrays import MappedArrays, write_arrays
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
 from penstock.engine.counting import RowCounts
-from penstock.engine.store import STATIC, Rows
+from penstock.engine.digests import digest_of
+from penstock.engine.presence import numbered
+from penstock.engine.store import STATIC, Part, Rows, StaticRows, Store
 from penstock.errors import InputError, storing
 from penstock.functions.errors import add_refused, take_refused
-from penstock.knowledge.graphs import Knowledge
+from penstock.knowledge.graphs import Knowledge, StaticGraph
 from penstock.timeline import FOREVER, TIMELESS_END, TIMELESS_START
 
 if TYPE_CHECKING:
@@ -55,25 +56,38 @@ class Image:
         return TermTable.from_arrays(self.arrays["terms/table"], self.arrays["terms/texts"], **about)
 
     def give(self, shard: Shard) -> None:
-        """Lets a new shard, whose terms stand above ours, begin with what the stores hold."""
-        stores = {store.name: store for operator in shard.operators for store in operator.stores}
-        alike = {name: self.arrays[f"alike/{name}"] for name in _ALL_ALIKE}
-        for name, parts in self.about["stores"].items():
-            for bound, count, indexes in parts:
-                place = f"store/{name}/{bound}"
-                rows = stores[name].part((bound, True))
-                rows.ids = self.arrays[f"{place}/ids"]
-                for column, values in alike.items():
-                    setattr(rows, column, values[:count])
-                if stores[name].changing:
-                    rows.presence = self.arrays[f"{place}/presence"]
-                rows.count = rows.static = count
-                for index in indexes:
-                    chains = (self.arrays[f"{place}/index {index}/{part}"] for part in ("nodes", "slots"))
-                    rows.prepared[index] = tuple(chains)
+        """Lets a shard, whose terms stand above ours, have what the stores hold.
+
+        A new shard begins with it; in one that has had another image, it takes that one's place.
+        """
+        alike = [self.arrays[f"alike/{name}"] for name in _ALL_ALIKE]
         for operator in shard.operators:
+            for store in operator.stores:
+                given = {(bound, True): rest for bound, *rest in self.about["stores"].get(store.name, ())}
+                for part in store.parts.keys() | given.keys():
+                    if part in given or store.parts[part].static:
+                        count, indexes = given.get(part, (0, ()))
+                        store.part(part).begin_with(self._rows(store, part, count, indexes, alike))
             operator.restored()
         shard.static_counts = RowCounts.from_json(self.about["counts"])
+
+    def _rows(
+        self, store: Store, part: Part, count: int, indexes: Sequence[str], alike: list[np.ndarray]
+    ) -> StaticRows:
+        """The static rows of a part of a store; it has none if we have none."""
+        place = f"store/{store.name}/{part[0]}"
+        ids = self.arrays[f"{place}/ids"] if count else np.empty((len(store.vars), 0), np.int64)
+        presence = np.empty((3 if store.changing else 0, 0), np.int64)
+        if count and store.changing:
+            presence = self.arrays[f"{place}/presence"]
+        chains = {
+            index: (
+                self.arrays[f"{place}/index {index}/nodes"],
+                self.arrays[f"{place}/index {index}/slots"],
+            )
+            for index in indexes
+        }
+        return StaticRows(count, ids, alike, presence, chains)
 
     def with_graphs(self, knowledge: Knowledge) -> Image:
         """The same with the graphs themselves, where somebody asks for more than the operators' rows."""
@@ -90,13 +104,21 @@ class Image:
         )
         return Knowledge(tuple(names), tuple(self.arrays[f"graph/{i}"] for i in range(len(names))), terms)
 
-    def answer(self, shard: Shard) -> None:
-        """Lets one shard of all give the answers that follow from static knowledge alone."""
+    def answer(self, shard: Shard, before: Image | None = None) -> None:
+        """Lets one shard of all give the answers that follow from static knowledge alone.
+
+        Not those that it has given when it had the image `before`.
+        """
         add_refused(self.about["refused"])
+        given = set() if before is None else {query for query, _ in before.about["answers"]}
         for query, vars in self.about["answers"]:
             frame = Frame.timeless(vars, self.arrays[f"answers/{query}"])
             presence = f"answers/{query}/presence"
-            shard.answer(query, frame.present(*self.arrays[presence]) if presence in self.arrays else frame)
+            if presence in self.arrays:
+                frame = frame.present(*self.arrays[presence])
+            elif query in given:
+                frame = frame.take(_news(frame.ids, before.arrays[f"answers/{query}"]))
+            shard.answer(query, frame)
 
 
 @dataclass(frozen=True)
@@ -108,13 +130,26 @@ class ImageFile:
     size: int
 
     @classmethod
-    def written(cls, image: Image, path: Path, knowledge: str) -> ImageFile:
-        """Writes an image of the knowledge with that digest; a file of that name is replaced at once."""
-        text = json.dumps([knowledge, image.about])
-        digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    def written(
+        cls, image: Image, path: Path, program: str, knowledge: Sequence[tuple[str | None, str]]
+    ) -> ImageFile:
+        """Writes what a program with that digest makes of graphs, each with a digest of its own.
+
+        A file of that name is replaced at once.
+        """
+        digest = digest_of(program, json.dumps([*knowledge, image.about]))
         with storing(path):
-            write_arrays(path, image.arrays, {"digest": digest, "image": image.about})
+            write_arrays(path, image.arrays, {"digest": digest, "program": program, "image": image.about})
         return cls(os.fspath(path), digest, path.stat().st_size)
+
+    @classmethod
+    def found(cls, path: Path, program: str) -> ImageFile:
+        """The file that a program with that digest has written."""
+        with contextlib.suppress(OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError):
+            about = MappedArrays(path).about
+            if about["program"] == program:
+                return cls(os.fspath(path), about["digest"], path.stat().st_size)
+        raise _not_prepared(path)
 
     def image(self) -> Image:
         """The image, mapped: the memory is that of all processes that do so."""
@@ -122,10 +157,20 @@ class ImageFile:
             arrays = MappedArrays(self.path)
             if os.stat(self.path).st_size == self.size and arrays.about["digest"] == self.digest:
                 return Image(arrays, arrays.about["image"])
-        raise InputError(
-            f"{self.path} is not the static knowledge that this run has prepared",
-            hint="somebody else writes to the checkpoint directory; give the run its own",
-        )
+        raise _not_prepared(self.path)
+
+
+def _not_prepared(path: str | os.PathLike[str]) -> InputError:
+    return InputError(
+        f"{os.fspath(path)} is not the static knowledge that this run has prepared",
+        hint="somebody else writes to the checkpoint directory; give the run its own",
+    )
+
+
+def stored_graphs(path: Path) -> list[StaticGraph]:
+    """The graphs that a file has beside an image (`Image.with_graphs`), whatever program has written it."""
+    arrays = MappedArrays(path)
+    return Image(arrays, arrays.about["image"]).knowledge().graphs()
 
 
 def image_by(open_shard: Callable[[], Shard]) -> Image:
@@ -155,6 +200,19 @@ def image_by(open_shard: Callable[[], Shard]) -> Image:
         if frame.changes:
             arrays[f"answers/{query}/presence"] = np.stack(frame.presence)
     return Image(arrays, about)
+
+
+def _news(rows: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Which rows (columns of an array) are there more often than before, each as often as it is more."""
+    count = before.shape[1]
+    number = numbered(np.hstack([before, rows]))
+    there = np.bincount(number[:count], minlength=len(number))
+    order = np.argsort(number[count:], kind="stable")
+    ordered = number[count:][order]
+    first = np.searchsorted(ordered, ordered)  # where the equal ones begin
+    news = np.empty(len(order), bool)
+    news[order] = np.arange(len(order)) - first >= there[ordered]
+    return news
 
 
 def _keep(arrays: dict[str, np.ndarray], place: str, rows: Rows) -> list[str]:

@@ -72,6 +72,7 @@ class Surroundings:
     terms: TermTable
     evaluator: Evaluator
     tuning: Tuning = TUNING
+    version: int = 0  # of static knowledge
 
 
 class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come to it
@@ -317,16 +318,30 @@ class UniqueOperator(Gathering):
             index.sync()
 
 
-def tags_of(frame: Frame, columns: tuple[str, ...], key: int) -> np.ndarray:
-    """A number for each row that says what some columns hold, unbound included; never a term's id."""
+def tags_of(frame: Frame, columns: tuple[str, ...], key: int, version: int = 0) -> np.ndarray:
+    """A number for each row that says what some columns hold, unbound included; never a term's id.
+
+    It is another one in each version of static knowledge.
+    """
     tags = np.empty(len(frame), np.int64)
-    kernels.tag_rows(np.stack([frame.column(column) for column in columns]), key, tags)
+    ids = [frame.column(column) for column in columns]
+    if version:
+        ids.append(np.full(len(frame), version, np.int64))
+    kernels.tag_rows(np.stack(ids), key, tags)
     return tags
 
 
 class TaggedOperator(RowByRow):
+    """What an outer solution of EXISTS is told by. What was found for it holds for a version of static
+    knowledge: in the next one it is asked for anew."""
+
+    def __init__(self, step: steps.Tagged, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        self.surroundings = surroundings
+
     def apply(self, frame: Frame) -> Frame:
-        return frame.extended(self.step.tag, tags_of(frame, self.step.of, self.terms.key))
+        tags = tags_of(frame, self.step.of, self.terms.key, self.surroundings.version)
+        return frame.extended(self.step.tag, tags)
 
 
 class DomainOperator(Gathering):

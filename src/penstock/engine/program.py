@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -22,18 +23,20 @@ from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
 from penstock.engine.digests import QueryIdentity, digest_of, digests, rows_digest
 from penstock.engine.exchange import match, spread, static_rows, texts_for
-from penstock.engine.image import Image, ImageFile, image_by
+from penstock.engine.image import Image, ImageFile, image_by, stored_graphs
 from penstock.engine.network import Network, network
 from penstock.engine.shard import Shard
 from penstock.engine.thresholds import may_pass
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.errors import storing
+from penstock.errors import InputError, storing
 from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import Knowledge, StaticGraph
+from penstock.knowledge.versions import version_path, versions_in
 from penstock.plan import hidden, steps
 from penstock.plan.analysis.keys import Key
+from penstock.plan.catalog import GraphName
 from penstock.plan.compilation.sieves import Sieve, sieves
-from penstock.plan.planning import Plan
+from penstock.plan.planning import Plan, make_plan
 from penstock.plan.sources import Stream, static_graphs, streams
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
 from penstock.timeline import NEVER
@@ -55,6 +58,7 @@ class Program:
         tuning: Tuning = TUNING,
         key: int = 0,
         reasoning: Reasoning | None = None,
+        changing: bool = False,
     ) -> None:
         self.plan = plan
         self.key = key  # of the ids of terms
@@ -63,15 +67,30 @@ class Program:
         self.now = now
         self.tuning = tuning
         self.reasoning = reasoning
+        self.changing = changing and not self.fixed  # steps stay the same when static knowledge changes
         self.file: ImageFile | None = None  # has the static knowledge, if it is not in `graphs`
+        self.version = 0  # of it
+        self.versions: Path | None = None  # where others are, if it changes
 
     def __getstate__(self) -> dict:
-        names = ("plan", "key", "graphs", "shards", "now", "tuning", "reasoning", "file", "digests")
-        return {name: getattr(self, name) for name in names}
+        names = ("plan", "key", "graphs", "shards", "now", "tuning", "reasoning", "changing")
+        return {name: getattr(self, name) for name in (*names, "file", "version", "versions", "digests")}
 
     @cached_property
     def network(self) -> Network:
         return network(query.step for query in self.plan.queries)
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The queries for which static knowledge cannot change while they run.
+
+        In an OPTIONAL, what EXISTS asks for may be decided only when another version has come.
+        """
+        return tuple(
+            query.name
+            for query in self.plan.queries
+            if any(step.changes or isinstance(step, steps.Outer) and step.tags for step in query.step.walk())
+        )
 
     @cached_property
     def digests(self) -> list[str]:
@@ -79,7 +98,9 @@ class Program:
         return digests(self.network, self.plan.catalog, self._static)
 
     def _static(self, scan: steps.Scan) -> str:
-        """The digest of the rows that a scan takes from static knowledge."""
+        """The digest of the rows that a scan takes from static knowledge; which may be any, if it changes."""
+        if self.changing:
+            return "changing" if static_graphs(scan.sources) else ""
         graphs = [self.graphs[place] for place in sorted(static_graphs(scan.sources))]
         return rows_digest((static_rows(scan, graph, self.key), graph.terms) for graph in graphs)
 
@@ -184,21 +205,83 @@ class Program:
         return ProgramShard(self, shard)
 
     def prepared(self, directory: Path) -> Program:
-        """The same program with its static knowledge in a file there, which all processes of a run map."""
+        """The same program with its static knowledge in a file there, which all processes of a run map.
+
+        Of knowledge that changes, versions of an earlier run may be there: they become versions of this
+        one, whatever its queries are, and the one that is now is the newest or comes after it.
+        """
         if not self.graphs:
             return self
         with storing(directory):
             directory.mkdir(parents=True, exist_ok=True)
-        image = self._new_image()
-        if self.reasoning is not None:
-            image = image.with_graphs(self.knowledge)
-        digest = digest_of(*self.digests, *(graph.digest for graph in self.graphs))
-        made = copy(self)
-        for kept in ("image", "reasoner"):
-            made.__dict__.pop(kept, None)
-        made.file = ImageFile.written(image, directory / IMAGE_FILE, digest)
+        if not self.changing:
+            return self._written(self.graphs, directory / IMAGE_FILE)
+        versions = versions_in(directory)
+        newest: tuple = ()
+        for version in versions:
+            place = version_path(directory, version)
+            stored = stored_graphs(place)
+            newest = _contents(stored)
+            self._written(_in_place_of(stored, self.graphs), place, version)
+        if newest != _contents(self.graphs):
+            versions.append(versions[-1] + 1 if versions else 0)
+            self._written(self.graphs, version_path(directory, versions[-1]), versions[-1])
+        made = self._without_knowledge()
+        made.versions, made.graphs = directory, []
+        return made.at(versions[-1])
+
+    def next_version(self, graphs: Sequence[StaticGraph]) -> int:
+        """Writes another version of the static knowledge beside those that are there; its number.
+
+        It is refused if other steps would answer the queries then.
+        """
+        graphs = [graph.keyed(self.key) for graph in graphs]
+        if self._replanned(graphs) != _answering(self.plan):
+            raise InputError(
+                "it cannot be taken in while the run goes on: it has other named graphs than before, or"
+                " triples that a pattern had only in streams so far",
+                hint="stop the run and start it again with the same checkpoint",
+            )
+        version = versions_in(self.versions)[-1] + 1
+        self._written(graphs, version_path(self.versions, version), version)
+        return version
+
+    def at(self, version: int) -> Program:
+        """The same program with another version of the static knowledge."""
+        if self.versions is None or (self.file is not None and version == self.version):
+            return self
+        made = self._without_knowledge()
+        made.file = ImageFile.found(version_path(self.versions, version), digest_of(*self.digests))
+        made.version = version
+        return made
+
+    def _written(self, graphs: Sequence[StaticGraph], path: Path, version: int = 0) -> Program:
+        """The same program with static knowledge in a file."""
+        made = self._without_knowledge()
+        made.graphs, made.version = list(graphs), version
+        image = made._new_image()
+        if self.reasoning is not None or self.changing:
+            image = image.with_graphs(made.knowledge)
+        made.file = ImageFile.written(image, path, digest_of(*self.digests), _contents(graphs))
         made.graphs = []
         return made
+
+    def _without_knowledge(self) -> Program:
+        """A copy that has found out nothing about static knowledge yet."""
+        made = copy(self)
+        made.file = None
+        for name in ("image", "reasoner", "keep_predicates"):
+            made.__dict__.pop(name, None)
+        return made
+
+    def _replanned(self, graphs: Sequence[StaticGraph]) -> list[tuple]:
+        """How the queries would be answered if these graphs were known."""
+        names = tuple(GraphName(graph.iri, graph.predicates()) for graph in graphs)
+        queries = self.plan.queries
+        kept = {i: key for i, (_, key) in enumerate(_answering(self.plan))}
+        catalog, called = replace(self.plan.catalog, graphs=names), [query.name for query in queries]
+        parsed = [query.parsed for query in queries]
+        return _answering(make_plan(parsed, catalog, called, feeds=self.plan.feeds, keys=kept))
 
     @cached_property
     def image(self) -> Image | None:
@@ -215,8 +298,9 @@ class Program:
         outputs = {i: self.network.place[self.plan.queries[i].step] for i in queries}
         last = {query.name: query.last for query in self.queries}
         return Shard(
-            self.network, self.digests, last, outputs, self.graphs, self.now, self.tuning, self.key, image
-        )
+            self.network, self.digests, last, outputs, self.graphs, self.now, self.tuning, self.key, image,
+            self.version,
+        )  # fmt: skip
 
     def lacks_predicate(self, counts: RowCounts) -> bool:
         """Whether a query has no answers, and names a predicate that has not occurred."""
@@ -244,6 +328,18 @@ class ProgramShard:
         self.restore = self.shard.restore
         self.changes = self.shard.changes
 
+    def know(self, program: Program) -> None:
+        """From the next step on, the static knowledge of a version of the program holds.
+
+        Answers that follow from it alone, and did not before, are among those of that step.
+        """
+        before = self.shard.image
+        if before is None or program.image is None:
+            return
+        self.shard.know(program.image, program.version)
+        if self.number == 0:
+            program.image.answer(self.shard, before)
+
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
         """Takes in payloads at a watermark; answers as (query index, Arrow IPC bytes)."""
         return [(query, to_ipc(table)) for query, table in self.answers(payloads, watermark, ended)]
@@ -265,6 +361,29 @@ class ProgramShard:
                 frame = frame.take(~(static & (frame.since == NEVER) if frame.changes else static))
             if len(frame):
                 yield query, answer_table(frame, self.shard.terms)
+
+
+def _answering(plan: Plan) -> list[tuple[steps.Step, str | None]]:
+    """The steps that answer each query, and the key by which its rows are spread."""
+    keys = (query.key.variable.name if isinstance(query.key, Key) else None for query in plan.queries)
+    return [(query.step, key) for query, key in zip(plan.queries, keys, strict=True)]
+
+
+def _contents(graphs: Sequence[StaticGraph]) -> tuple[tuple[str | None, str], ...]:
+    """What tells versions of static knowledge apart."""
+    return tuple((graph.iri, graph.digest) for graph in graphs)
+
+
+def _in_place_of(graphs: Sequence[StaticGraph], others: Sequence[StaticGraph]) -> list[StaticGraph]:
+    """The graphs with the names of others, in their order; empty where there is none of a name."""
+    rest = list(graphs)
+    found = []
+    for other in others:
+        same = next((graph for graph in rest if graph.iri == other.iri), None)
+        if same is not None:
+            rest.remove(same)
+        found.append(same or StaticGraph(other.iri, np.empty((3, 0), np.int64), TermChunk(), other.key))
+    return found
 
 
 def answer_table(frame: Frame, terms: TermTable) -> pa.Table:

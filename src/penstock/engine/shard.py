@@ -60,7 +60,7 @@ class Shard:
     `net` and `outputs` (query → its last step) are the plan; `names` are the digests of the steps, and
     `queries` those of the last steps of all queries by name. Static knowledge is there when the
     shard opens, and is not part of the stored state: it is taken in from the `graphs`, or `image` has
-    what has become of it when another shard took it in.
+    what has become of it when another shard took it in. `version` is its number, if it changes.
     """
 
     def __init__(
@@ -74,15 +74,17 @@ class Shard:
         tuning: Tuning = TUNING,
         key: int = 0,
         image: Image | None = None,
+        version: int = 0,
     ) -> None:
         self.net = net
         self.names = names
         self.queries = queries
         self.tuning = tuning
         self.terms = TermTable(key=key, below=image.terms if image is not None else None)
-        surroundings = Surroundings(self.terms, Evaluator(self.terms, now), tuning)
+        self.surroundings = Surroundings(self.terms, Evaluator(self.terms, now), tuning, version)
         self.operators = [
-            operator_of(step)(step, name, surroundings) for name, step in zip(names, net.steps, strict=True)
+            operator_of(step)(step, name, self.surroundings)
+            for name, step in zip(names, net.steps, strict=True)
         ]
         self.scans = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
         self.outputs = outputs
@@ -111,6 +113,7 @@ class Shard:
         self._taken: list[np.ndarray] = []  # ids of new rows that came further than filters by row
         self._kept_terms = 0
         self.static_counts = RowCounts()
+        self.image = image
         if image is None:
             self._take_in_static(graphs)
         else:
@@ -134,6 +137,13 @@ class Shard:
                 store.forget_fresh()
         # Every shard has the static knowledge, so what follows from it alone is counted apart.
         self.static_counts, self.counts = self.counts, RowCounts()
+
+    def know(self, image: Image, version: int) -> None:
+        """From now on has another image of static knowledge; what is remembered of elements stays."""
+        self.surroundings.version = version
+        self.terms.stand_above(image.terms, self._remembered_ids())
+        self.image = image
+        image.give(self)
 
     def answer(self, query: int, frame: Frame) -> None:
         """Adds answers to those that the next step gives."""
@@ -442,6 +452,11 @@ class Shard:
         """Forgets texts that no remembered row mentions, once they are the larger part."""
         if self.terms.size <= 2 * self._kept_terms + self.tuning.spare_terms:
             return
+        self.terms.retain(self._remembered_ids())
+        self._kept_terms = self.terms.size
+
+    def _remembered_ids(self) -> np.ndarray:
+        """The ids in all rows that are remembered, static ones apart, or that are to be given."""
         used = [np.empty(0, np.int64)]
         used += [
             rows.ids[:, rows.static : rows.count].reshape(-1)
@@ -450,8 +465,7 @@ class Shard:
             for rows in store.parts.values()
         ]
         used += [frame.ids.reshape(-1) for frames in self._answers.values() for frame in frames]
-        self.terms.retain(np.concatenate(used))
-        self._kept_terms = self.terms.size
+        return np.concatenate(used)
 
 
 def operator_of(step: steps.Step) -> type[Operator]:

@@ -12,7 +12,7 @@ forgotten when it has left. Rows that take others back are put together with the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,17 @@ if TYPE_CHECKING:
     from penstock.engine.chains import Index
 
 STATIC = -1
+
+
+@dataclass(frozen=True)
+class StaticRows:
+    """The static rows of a part, as an image has them (`engine/image.py`)."""
+
+    count: int
+    ids: np.ndarray
+    alike: Sequence[np.ndarray]  # start, end, until and chunk, at least as long
+    presence: np.ndarray
+    indexes: dict[str, tuple[np.ndarray, np.ndarray]]  # nodes and slots by the index's name
 
 
 @dataclass(frozen=True)
@@ -130,6 +141,19 @@ class Rows:
             self.presence = _moved(self.presence, kept, capacity)
         self.count = len(kept)
         self.generation += 1
+        self.prepared = {}
+
+    def begin_with(self, static: StaticRows) -> None:
+        """Has other static rows from now on; the rows behind them stay."""
+        own = np.arange(self.static, self.count)
+        frame, until, chunk = self.frame((), own), self.until[own], self.chunk[own]
+        self.ids, self.presence, self.count = static.ids, static.presence, static.count
+        self.start, self.end, self.until, self.chunk = (column[: static.count] for column in static.alike)
+        self.static, self.prepared = static.count, static.indexes
+        self.generation += 1
+        if len(own):
+            self.append(frame, until)
+            self.chunk[self.static : self.count] = chunk
 
     def expire(self, watermark: int) -> None:
         """Forgets what is no longer needed, once that is a good part of the rows."""

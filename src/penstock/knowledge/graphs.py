@@ -65,6 +65,13 @@ class Knowledge:
             terms.add_chunk(graph.terms)
         return cls(tuple(graph.iri for graph in graphs), tuple(graph.triples for graph in graphs), terms)
 
+    def graphs(self) -> list[StaticGraph]:
+        """The graphs by themselves."""
+        return [
+            StaticGraph(name, triples, self.terms.subset(triples.reshape(-1)), self.terms.key)
+            for name, triples in zip(self.names, self.triples, strict=True)
+        ]
+
 
 def _distinct(triples: np.ndarray) -> np.ndarray:
     """Each triple once, in the order of their ids."""

@@ -8,7 +8,7 @@ batch. Payloads between them are opaque bytes (Arrow IPC).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.decode.occurrences import Occurrences
     from penstock.engine.counting import RowCounts
     from penstock.engine.digests import QueryIdentity
+    from penstock.knowledge.graphs import StaticGraph
     from penstock.runtime.recovery.continuing import Continued
     from penstock.sources.splits import Split
     from penstock.sources.streams import StreamSpec
@@ -31,6 +32,9 @@ class Shard(Protocol):
 
     def restore(self, chunks: Iterable[tuple[str, bytes]]) -> None:
         """Take over the chunks of the state store; called once, right after `open`."""
+
+    def know(self, program: Program) -> None:
+        """From the next step on, have the static knowledge of a program (see `Program.at`)."""
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
         """Take in a batch and move to a watermark; (query index, Arrow IPC bytes).
@@ -53,6 +57,16 @@ class Program(Protocol):
     shards: int
     key: int  # of the ids of terms, which everything that decodes must share
     keep_predicates: np.ndarray | None
+    changing: bool  # its static knowledge may have other versions later
+
+    def at(self, version: int) -> Program:
+        """The same program with a version of its static knowledge; itself, if that does not change."""
+
+    def next_version(self, graphs: Sequence[StaticGraph]) -> int:
+        """Make a version of other static graphs, where all processes find it; its number.
+
+        An `InputError` says why it cannot be.
+        """
 
     def reason(self, occurrences: Occurrences) -> Occurrences:
         """What follows from whole elements and static knowledge; what was decoded, if nothing does."""
@@ -107,6 +121,7 @@ class RunStatistics:
     continued: tuple[Continued, ...] = ()  # what became of the queries of the checkpoint, if it has some
     rows: dict[int, list[Any]] = field(default_factory=dict)  # by shard: its `RowCounts`, as JSON
     predicates: frozenset[str] = frozenset()  # some that occur, where one that is asked for does not
+    knowledge: int = 0  # the version of static knowledge that holds
 
     @property
     def rate(self) -> float:

@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.errors import InputError
+from penstock.knowledge.versions import KNOWLEDGE
 from penstock.runtime.contract import DecoderFactory, Program
 from penstock.runtime.detection.placement import shard_keys
 from penstock.runtime.detection.watermark import Timing
 from penstock.sources.streams import StreamSpec
 
 JOB_FILE = "job.pickle"
-KNOWLEDGE = "knowledge"  # the directory beside it for what is too large to travel
 _KEPT = 4
 _loaded: OrderedDict[str, Job] = OrderedDict()
 
@@ -45,6 +45,14 @@ class Job:
     @property
     def keys(self) -> list[int]:
         return shard_keys(self.program.shards)
+
+    def at(self, knowledge: int) -> Program:
+        """The program with a version of its static knowledge; the latest one that was asked for is kept."""
+        kept = self.__dict__.get("_at")
+        if kept is None or kept[0] != knowledge:
+            kept = (knowledge, self.program.at(knowledge))
+            self.__dict__["_at"] = kept
+        return kept[1]
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,10 @@ class JobReference:
                 _loaded.popitem(last=False)
         return job
 
+    def program(self, knowledge: int) -> Program:
+        """The job's program with a version of its static knowledge."""
+        return self.load().at(knowledge)
+
 
 def publish(job: Job, directory: Path) -> JobReference:
     """Write the job where workers can load it, and before it the static knowledge that they will map.
@@ -95,10 +107,14 @@ def publish(job: Job, directory: Path) -> JobReference:
     return JobReference(job.run, str(path), _digest(data))
 
 
-def withdraw(directory: Path) -> None:
-    """Remove what was published: without its job a shard's host process ends."""
+def withdraw(job: Job, directory: Path) -> None:
+    """Remove what was published: without its job a shard's host process ends.
+
+    Versions of knowledge that changes stay: the run that goes on begins with the one that this had.
+    """
     (directory / JOB_FILE).unlink(missing_ok=True)
-    shutil.rmtree(directory / KNOWLEDGE, ignore_errors=True)
+    if not job.program.changing:
+        shutil.rmtree(directory / KNOWLEDGE, ignore_errors=True)
 
 
 def _digest(data: bytes) -> str:

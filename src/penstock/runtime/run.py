@@ -11,8 +11,9 @@ import tempfile
 import threading
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.decode.formats import SUFFIXES, Compression, Format, split_suffixes
-from penstock.errors import Finding, InternalError, UsageError
+from penstock.errors import Finding, InternalError, PenstockError, PenstockWarning, UsageError
+from penstock.knowledge.files import GraphFiles
+from penstock.knowledge.versions import KNOWLEDGE
 from penstock.runtime.contract import DecoderFactory, Program, RunStatistics
 from penstock.runtime.detection.detector import Detector
 from penstock.runtime.detection.watermark import Timing
@@ -33,6 +36,7 @@ from penstock.runtime.job import Job, publish, withdraw
 from penstock.runtime.messages import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
 from penstock.runtime.recovery.checkpoint import Checkpoint, open_checkpoint
 from penstock.runtime.session.session import our_workers, run_session
+from penstock.runtime.watching import KnowledgeWatch
 from penstock.sources.files import FileSourceOptions
 from penstock.sources.segments import COMPACT_AFTER, files_below, listed, unread_files
 from penstock.sources.splits import LARGEST_SPLIT
@@ -76,13 +80,15 @@ def run(
     stop: threading.Event | None = None,
     options: RunOptions | None = None,
     decoder: DecoderFactory = file_decoder,
+    knowledge: GraphFiles | None = None,
 ) -> RunStatistics:
     """Run until the streams end, `stop` is set or the user interrupts.
 
     `on_batch(batch, results)` gets the results of each batch in order, as (query index, Arrow
     IPC bytes), where LATE and REJECTS stand in place of an index for the side outputs. After
     a crash it may get the batch again that was not committed: who writes, must know by the
-    number what is already written.
+    number what is already written. `knowledge` are the program's static graphs: those of files may change
+    while a run follows its streams; what is wrong with them then is a `PenstockWarning`.
     """
     options = options or RunOptions()
     streams = tuple(streams)
@@ -93,6 +99,8 @@ def run(
             job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, timing)
             one = _Run(session, job, place, follow, on_batch, on_progress, stop, options)
             one.statistics.continued = fates
+            if follow and program.changing and knowledge is not None and knowledge.watched:
+                one.knowledge = knowledge
             statistics = one.go()
             if program.lacks_predicate(statistics.row_counts):
                 statistics.predicates = predicates_in(streams, place.source, program.key)
@@ -156,6 +164,10 @@ def input_findings(streams: Sequence[StreamSpec]) -> list[Finding]:
     return found
 
 
+def _warn(problem: PenstockError) -> None:
+    warnings.warn(str(problem), PenstockWarning, stacklevel=2)
+
+
 class _Run:
     """One run from start to end."""
 
@@ -179,6 +191,8 @@ class _Run:
         self.stop = stop or threading.Event()
         self.options = options
         self.statistics = RunStatistics()
+        self.knowledge: GraphFiles | None = None  # is watched
+        self.watch: KnowledgeWatch | None = None
         self.problem: BaseException | None = None  # what on_batch raised
         self.last_batch: int | None = None
         self.began = time.monotonic()
@@ -206,7 +220,9 @@ class _Run:
             finally:
                 if query is not None:
                     self._stop(query)
-                withdraw(self.checkpoint.source)
+                if self.watch is not None:
+                    self.watch.stop()
+                withdraw(self.job, self.checkpoint.source)
         self.statistics.seconds = time.monotonic() - self.began
         return self.statistics
 
@@ -231,8 +247,13 @@ class _Run:
             signal.signal(signal.SIGINT, previous)
 
     def _start(self, live: bool) -> StreamingQuery:
-        session, job = self.session, self.job
+        session = self.session
+        prepared = self.job.program.prepared(self.checkpoint.source / KNOWLEDGE)
+        job = self.job = replace(self.job, program=prepared)
         reference = publish(job, self.checkpoint.source)
+        if self.knowledge is not None:
+            self.watch = KnowledgeWatch(self.knowledge, prepared, _warn)
+            self.watch.start()
         cores = session.sparkContext.defaultParallelism
         plan = FileSourceOptions(
             job.streams,
@@ -308,6 +329,7 @@ class _Run:
         statistics.restored += told["restored"]
         statistics.refused.update(told["refused"])
         statistics.ended = statistics.ended or told["ended"]
+        statistics.knowledge = told["knowledge"]
         if told["watermark"] != NEVER:
             statistics.watermark = told["watermark"]
 
@@ -317,6 +339,8 @@ class _Run:
                 return
             if self.last_batch is not None and self.checkpoint.committed(self.last_batch):
                 return
+            if self.watch is not None and self.watch.problem is not None:
+                raise self.watch.problem
             for spool in spools:
                 if spool.problem is not None:
                     raise UsageError(f"standard input cannot be kept: {spool.problem}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import InputError
+from penstock.knowledge.versions import KNOWLEDGE, forget_versions, versions_in
 from penstock.sources.identity import Mark, place_of
 from penstock.sources.pace import Pace, Pacer, wall_clock
 from penstock.sources.segments import COMPACT_AFTER, SegmentLog
@@ -63,6 +64,7 @@ class Task:
 
     splits: tuple[Split, ...]
     control: Control | None = None
+    knowledge: int = 0  # the version of static knowledge that holds for the elements
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,14 @@ class Control:
     counts: tuple[int, ...]  # the streams that hold time back
     silence: tuple[int, ...]  # for how long time went on without data, by stream
     ended: bool  # nothing will ever come after this batch
+    knowledge: int = 0  # the version of static knowledge that holds
 
 
 class SplitPlanner:
     """Decides from the files how far the next batch goes; the same offsets give the same splits.
 
-    An offset is `{"at": [[segment, byte], …], "ended": bool, …}`, one position per stream, and
-    the fields of `Pace`.
+    An offset is `{"at": [[segment, byte], …], "ended": bool, "knowledge": int, …}`, one position per
+    stream, the version of static knowledge that holds up to it, and the fields of `Pace`.
     """
 
     def __init__(
@@ -109,6 +112,7 @@ class SplitPlanner:
             )
             for i, spec in enumerate(streams)
         ]
+        self.knowledge = directory / KNOWLEDGE
         self._over = [False] * len(streams)  # nothing more can come than what is known
         self._looked = False
         self._next_look = 0.0
@@ -130,7 +134,7 @@ class SplitPlanner:
         threading.Thread(target=look, name="penstock-watch", daemon=True).start()
 
     def initial(self) -> Offset:
-        return _offset([(0, 0) for _ in self.logs], self.pacer.initial(), False)
+        return _offset([(0, 0) for _ in self.logs], self.pacer.initial(), False, 0)
 
     def latest(self, start: Offset) -> Offset:
         """Where the next batch should end; `start` itself if there is nothing to do."""
@@ -163,9 +167,11 @@ class SplitPlanner:
         over = [over and not left for over, left in zip(self._over, behind, strict=True)]
         last = _pace(start)
         pace = self.pacer.after(last, [left > 0 for left in rest], behind, over)
-        if total == 0 and not finished and not self.pacer.is_news(last, pace):
+        knowledge = max(start["knowledge"], *versions_in(self.knowledge)[-1:], 0)
+        news = knowledge > start["knowledge"] or self.pacer.is_news(last, pace)
+        if total == 0 and not finished and not news:
             return start
-        return _offset(at, pace, finished and not any(behind))
+        return _offset(at, pace, finished and not any(behind), knowledge)
 
     def _look(self) -> None:
         """Look for news in the files that may have some."""
@@ -187,6 +193,8 @@ class SplitPlanner:
         with self._lock:
             for log, at in zip(self.logs, end["at"], strict=True):
                 log.trim(tuple(at))
+            # The state that the next batch begins with has come about with this one.
+            forget_versions(self.knowledge, end["knowledge"])
 
     def tasks(self, start: Offset, end: Offset) -> list[Task]:
         """The work of one batch: splits of even size, in order, the control in the first."""
@@ -224,12 +232,15 @@ class SplitPlanner:
                 order += 1
                 filled += stop - at
                 at = stop
-        control = Control(tuple(end["counts"]), tuple(end["silence"]), bool(end["ended"]))
-        return [Task(tuple(splits), control if i == 0 else None) for i, splits in enumerate(tasks)]
+        knowledge = end["knowledge"]
+        control = Control(tuple(end["counts"]), tuple(end["silence"]), bool(end["ended"]), knowledge)
+        return [
+            Task(tuple(splits), None if number else control, knowledge) for number, splits in enumerate(tasks)
+        ]
 
 
-def _offset(at: list[tuple[int, int]], pace: Pace, ended: bool) -> Offset:
-    return {"at": [list(position) for position in at], "ended": ended} | {
+def _offset(at: list[tuple[int, int]], pace: Pace, ended: bool, knowledge: int) -> Offset:
+    return {"at": [list(position) for position in at], "ended": ended, "knowledge": knowledge} | {
         name: list(value) if isinstance(value, tuple) else value for name, value in asdict(pace).items()
     }
 

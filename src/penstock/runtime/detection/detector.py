@@ -88,27 +88,32 @@ class Detector(StatefulProcessor):
         head = self.chunks.getValue(_HEAD)
         stamp: str | None = None
         clock = Watermark(job.timing.lateness)
+        knowledge = known = said.pop("knowledge")
         if head is not None:
-            stamp, reached, ends = json.loads(bytes(head[0]))
+            stamp, reached, ends, known = json.loads(bytes(head[0]))
             clock = Watermark.restored(job.timing.lateness, reached, ends)
         for origin in origins:
-            late = late_elements(job, origin, clock.watermark)
+            late = late_elements(job, origin, clock.watermark, knowledge)
             if late is not None:
                 yield Row(query=LATE, shard=shard, place=place, payload=late)
                 place += 1
         watermark, ended = clock.advance(seen, **said), said["ended"]
-        step = hosts.step(self.job, shard, _batch(), stamp, self._stored_chunks, payloads, watermark, ended)
+        step = hosts.step(
+            self.job, shard, _batch(), stamp, self._stored_chunks, payloads, watermark, ended,
+            (known, knowledge),
+        )  # fmt: skip
         for name in step.deletes:
             self.chunks.removeKey((name,))
         for name, data in step.puts:
             self.chunks.updateValue((name,), (data,))
-        entry = json.dumps([step.stamp, watermark, clock.ends_text()]).encode()
+        entry = json.dumps([step.stamp, watermark, clock.ends_text(), knowledge]).encode()
         self.chunks.updateValue(_HEAD, (entry,))
         for query, payload in step.results:
             yield Row(query=query, shard=shard, place=place, payload=payload)
             place += 1
         counted |= {
             "watermark": watermark,
+            "knowledge": knowledge,
             "ended": ended,
             "restored": step.restored,
             "refused": step.refused,

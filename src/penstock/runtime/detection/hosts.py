@@ -230,6 +230,7 @@ def step(
     payloads: list[bytes],
     watermark: int,
     ended: bool,
+    knowledge: tuple[int, int] = (0, 0),
 ) -> Stepped:
     """Bring a shard from the state `stamp` one batch further, in its host.
 
@@ -240,16 +241,17 @@ def step(
     def chunks(at: str | None) -> list[tuple[str, bytes]] | None:
         return None if stamp is None or at == stamp else list(stored())
 
+    moved = (payloads, watermark, ended, knowledge)
     failed: str | None = None
     for _ in range(_ATTEMPTS):
         address = _address(reference, number, failed)
         if address is None:
             here = chunks(KEEPER.at(reference.run, number))
-            return KEEPER.step(reference, number, batch, stamp, here, payloads, watermark, ended)
+            return KEEPER.step(reference, number, batch, stamp, here, *moved)
         try:
             connection = _connection(reference, number, address)
             there = chunks(_ask(connection, ("at", number)))
-            return _ask(connection, ("step", number, batch, stamp, there, payloads, watermark, ended))
+            return _ask(connection, ("step", number, batch, stamp, there, *moved))
         except (EOFError, OSError):
             # The host is gone; a new one restores the shard, unless it dies as well.
             failed = address

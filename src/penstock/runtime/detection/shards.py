@@ -25,6 +25,7 @@ class KeptShard:
     shard: Shard
     stamp: str
     batch: int
+    knowledge: int  # the version of static knowledge that it has
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,13 @@ class ShardKeeper:
         payloads: list[bytes],
         watermark: int,
         ended: bool,
+        knowledge: tuple[int, int] = (0, 0),
     ) -> Stepped:
         """Bring a shard from the state `stamp` (None: the beginning) one batch further.
 
         `chunks` is the stored state if the shard is not here at that stamp. What is late is
-        decided by the watermark that the shard was at; then it moves to `watermark`.
+        decided by the watermark that the shard was at; then it moves to `watermark`. `knowledge` is
+        the version of static knowledge that the state has come about with, and that of this batch.
         """
         if job.run != self.run:
             self.run, self.kept = job.run, {}
@@ -76,20 +79,24 @@ class ShardKeeper:
         # Out of the cache while it moves: a step that fails half-way leaves no shard behind.
         live = self.kept.pop(number, None)
         restored = False
+        before, now = knowledge
         if live is not None and live.stamp == stamp:
-            shard = live.shard
+            shard, before = live.shard, live.knowledge
         else:
-            program = job.load().program
+            before = now if stamp is None else before
             with told_of(f"opening shard {number}"):
-                shard = program.open(number)
+                shard = job.program(before).open(number)
                 if stamp is not None:
                     shard.restore(chunks)
                     restored = True
+        if before != now:
+            with told_of(f"giving shard {number} another version of static knowledge"):
+                shard.know(job.program(now))
         with told_of(f"deciding batch {batch} in shard {number}"):
             results = shard.step(payloads, watermark, ended)
             puts, deletes = shard.changes()
         new_stamp = uuid.uuid4().hex
-        self.kept[number] = KeptShard(shard, new_stamp, batch)
+        self.kept[number] = KeptShard(shard, new_stamp, batch, now)
         return Stepped(
             results, puts, deletes, new_stamp, restored, take_refused(), shard.row_counts().to_json()
         )

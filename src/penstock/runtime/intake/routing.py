@@ -38,7 +38,7 @@ REJECT_SCHEMA = pa.schema(
     [("source", pa.string()), ("line", pa.int64()), ("reason", pa.string()), ("text", pa.string())]
 )
 
-_decoders: dict[tuple[str, int], SplitDecoder] = {}
+_decoders: dict[tuple[str, int, int], SplitDecoder] = {}  # by run, version of knowledge, stream
 
 
 def to_ipc(table: pa.Table | pa.RecordBatch) -> bytes:
@@ -61,13 +61,13 @@ def rejects_table(rejects: list[Reject]) -> pa.Table:
     )
 
 
-def _decoder_for(job: Job, stream: int) -> SplitDecoder:
+def _decoder_for(job: Job, stream: int, knowledge: int) -> SplitDecoder:
     """The stream's decoder, kept in the worker: it may hold compiled code and term tables."""
-    key = (job.run, stream)
+    key = (job.run, knowledge, stream)
     if key not in _decoders:
-        for stale in [each for each in _decoders if each[0] != job.run]:
+        for stale in [each for each in _decoders if each[:2] != key[:2]]:
             del _decoders[stale]
-        program = job.program
+        program = job.at(knowledge)
         _decoders[key] = job.decoder(job.streams[stream], program.keep_predicates, job.strict, program.key)
     return _decoders[key]
 
@@ -80,16 +80,20 @@ def _batch(rows: list[tuple]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=ARROW_SCHEMA)
 
 
-def take_in(job: Job, split: Split) -> pa.RecordBatch:
-    """Decode one split and route it: the rows that it sends into the exchange."""
-    occurrences = _decoder_for(job, split.stream).decode(split)
+def take_in(job: Job, split: Split, knowledge: int = 0) -> pa.RecordBatch:
+    """Decode one split and route it: the rows that it sends into the exchange.
+
+    `knowledge` is the version of static knowledge that holds for its elements.
+    """
+    program = job.at(knowledge)
+    occurrences = _decoder_for(job, split.stream, knowledge).decode(split)
     latest = int(occurrences.instants[-1]) if len(occurrences.instants) else NEVER
     payloads: dict[int, list[bytes]] = {}
     place = f"the bytes {split.start} to {split.end} of {split.path}"
     with told_of(f"reasoning about {place}"):
-        closed = job.program.reason(occurrences)
+        closed = program.reason(occurrences)
     with told_of(f"matching {place}"):
-        for shard, payload in job.program.route(split.stream, closed):
+        for shard, payload in program.route(split.stream, closed):
             payloads.setdefault(shard, []).append(payload)
     rows = []
     for shard, key in enumerate(job.keys):
@@ -113,13 +117,13 @@ def take_in(job: Job, split: Split) -> pa.RecordBatch:
     return _batch(rows)
 
 
-def late_elements(job: Job, origin: bytes, watermark: int) -> bytes | None:
+def late_elements(job: Job, origin: bytes, watermark: int, knowledge: int = 0) -> bytes | None:
     """The elements of a split that ended before a watermark, from its ORIGIN row; None without any."""
     said = json.loads(origin)
     if said["earliest"] >= watermark:
         return None
     split = Split.from_json(said["split"])
-    return to_ipc(_decoder_for(job, split.stream).late(split, watermark))
+    return to_ipc(_decoder_for(job, split.stream, knowledge).late(split, watermark))
 
 
 def announce(job: Job, control: Control) -> pa.RecordBatch:

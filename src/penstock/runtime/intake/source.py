@@ -51,7 +51,7 @@ class ElementReader(FileStreamReader):
             if partition.task.control is not None:
                 yield announce(job, partition.task.control)
             for split in partition.task.splits:
-                yield take_in(job, split)
+                yield take_in(job, split, partition.task.knowledge)
 
 
 class ElementSource(FileSource):

@@ -28,7 +28,7 @@ from penstock.runtime.recovery.continuing import Continued, Lives, go_on, lived,
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_duration
 
-LAYOUT = 5
+LAYOUT = 6
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,12 @@ def stored_key(directory: str | os.PathLike[str]) -> int | None:
     return _stored(directory, "key")
 
 
+def stored_changing(directory: str | os.PathLike[str]) -> bool | None:
+    """Whether the static knowledge of a checkpoint may change without its queries starting anew."""
+    stored = _stored(directory, "changing")
+    return None if stored is None else bool(stored)
+
+
 def stored_partition_keys(directory: str | os.PathLike[str]) -> dict[str, str | None]:
     """By which variables the rows of the queries in a checkpoint are spread, by their digests."""
     checkpoint = Checkpoint(Path(directory))
@@ -114,6 +120,7 @@ def _identity(program: Program, streams: tuple[StreamSpec, ...], timing: Timing,
         "time": asdict(timing),
         "key": program.key,
         "now": getattr(program, "now", None),
+        "changing": program.changing,
         "lives": lives,
     }
 
