@@ -100,7 +100,7 @@ class Run:
         quads, code = self.quads, self.program.code
         size = power_of_two(quads.count)
         heads, following = kernel.relinked(
-            quads.rows, quads.count, code.masks, code.keys, code.entries, code.places, size
+            quads.rows, quads.by, quads.count, code.masks, code.keys, code.entries, code.places, size
         )
         return quads.rows[: quads.count], quads.flags, quads.slots, heads, following
 
@@ -160,7 +160,7 @@ class Closure:
         self.key = key
         self.options = options
         self.terms = TermTable(key=key)
-        self._program = compiled(clauses_of(rules), key)
+        self._program = compiled(clauses_of(rules), key, transitive=options.transitive)
         for constant in self._program.constants:
             self.terms.add(constant)
         self._run = Run(self._program, self.terms, options)

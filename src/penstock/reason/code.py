@@ -16,19 +16,24 @@ import numpy as np
 from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns.ids import id_of
 from penstock.reason.clauses import WORKINGS, Atom, Clause
-from penstock.reason.quads import BLANK, IRI, LITERAL
+from penstock.reason.quads import BASE, BLANK, IRI, LITERAL
+from penstock.reason.shapes import copied_edge, transitive_step
 from penstock.terms import RDF, BlankNode, Literal, Term
 
 WORKINGS_ID = -1
 
 # The first number of a step says what it is.
 ATOM, EXISTS, SAME, DIFFERENT, IS, IS_NOT = range(6)
-# Atoms: step, index, whether it stands before the new row's atom, then of each position how it is and what.
+# Atoms: step, index, whether it stands before the new row's atom, then of each position how it is and what;
+# of the new row's atom itself, whether it takes edges alone, in place of whether it stands before.
 CONSTANT, BOUND, FREE, EQUAL = range(4)
 STEP_WIDTH = 11
 # A variant's guard is the first atom that it looks up. If that has a constant predicate, it is known
 # for all new rows with the same predicate (and object) whether it can be found at all.
 UNGUARDED, BY_PREDICATE, BY_OBJECT = range(3)
+# What a clause makes, if its head is an edge: a path of edges, or as much of a path as the edge was that it
+# is made of (which stands behind its heads).
+NEW_PATH, COPIED = 1, 2
 HEAD_WIDTH = 12
 
 _KINDS = {"ISIRI": IRI, "ISBLANK": BLANK, "ISLITERAL": LITERAL}
@@ -40,7 +45,9 @@ class Code(NamedTuple):
     steps: np.ndarray  # (n, STEP_WIDTH)
     variants: np.ndarray  # (n, 4): clause, first and last step, what its guard depends on
     heads: np.ndarray  # (n, HEAD_WIDTH): of each position how it is, what, and of a constant its kind
-    clauses: np.ndarray  # (n, 5): rule, first and last head, whether solutions are given out, variables
+    clauses: (
+        np.ndarray
+    )  # (n, 6): rule, first and last head, whether solutions are given out, variables, paths
     masks: np.ndarray  # of each index, the positions that it is over
     keys: np.ndarray  # predicates, in a hash table
     entries: np.ndarray  # their entry; -1: free
@@ -65,10 +72,14 @@ class Compiled:
     facts: tuple[Clause, ...]  # clauses without a body: what holds anyway
 
 
-def compiled(clauses: Iterable[Clause], key: int) -> Compiled:
-    """The code of clauses, for ids by the key of a run."""
+def compiled(clauses: Iterable[Clause], key: int, *, transitive: bool = True) -> Compiled:
+    """The code of clauses, for ids by the key of a run.
+
+    `transitive` has clauses that close a relation under composition make each pair once for each edge,
+    and not for each node between.
+    """
     clauses = tuple(clauses)
-    return _Compiler(tuple(each for each in clauses if each.body), key).result(
+    return _Compiler(tuple(each for each in clauses if each.body), key, transitive).result(
         tuple(each for each in clauses if not each.body)
     )
 
@@ -95,8 +106,9 @@ def in_python(clause: Clause) -> bool:
 
 
 class _Compiler:
-    def __init__(self, clauses: tuple[Clause, ...], key: int) -> None:
+    def __init__(self, clauses: tuple[Clause, ...], key: int, transitive: bool) -> None:
         self.clauses = clauses
+        self.transitive = transitive and any(transitive_step(clause) is not None for clause in clauses)
         self.key = key
         self.rules = tuple(dict.fromkeys(clause.rule for clause in clauses))
         self.constants: dict[Term, int] = {}
@@ -128,12 +140,14 @@ class _Compiler:
             first = len(self.heads)
             if not in_python(clause):
                 self.heads += [self._head(atom, slots) for atom in clause.head if _bound(atom, slots)]
+            last = len(self.heads)
+            paths, edge = self._paths(clause, slots)
             about.append(
-                (self.rules.index(clause.rule), first, len(self.heads), int(in_python(clause)), len(slots))
+                (self.rules.index(clause.rule), first, last, int(in_python(clause)), len(slots), paths)
             )
             for delta in range(len(clause.body)):
                 begin = len(self.steps)
-                guard = self._variant(clause, delta, slots)
+                guard = self._variant(clause, delta, slots, edge)
                 self._dispatch(clause.body[delta], len(self.variants))
                 self.variants.append((number, begin, len(self.steps), guard))
                 most = max(most, len(slots), len(self.steps) - begin)
@@ -141,16 +155,29 @@ class _Compiler:
             _table(self.steps, STEP_WIDTH),
             _table(self.variants, 4),
             _table(self.heads, HEAD_WIDTH),
-            _table(about, 5),
+            _table(about, 6),
             np.array(list(self.masks), np.int64),
             *self._dispatching(),
             most + 1,
         )
         return Compiled(self.clauses, self.rules, code, tuple(self.constants), facts)
 
+    def _paths(self, clause: Clause, slots: dict[Var, int]) -> tuple[int, int | None]:
+        """Whether a clause makes paths, and the place of the atom of its body that takes edges alone."""
+        if not self.transitive or in_python(clause):
+            return 0, None
+        place = transitive_step(clause)
+        if place is not None:
+            return NEW_PATH, place
+        edge = copied_edge(clause)
+        if edge is None:
+            return 0, None
+        self.heads.append(self._head(edge, slots))
+        return COPIED, None
+
     # --- one variant ---------------------------------------------------------------------
 
-    def _variant(self, clause: Clause, delta: int, slots: dict[Var, int]) -> int:
+    def _variant(self, clause: Clause, delta: int, slots: dict[Var, int], edge: int | None) -> int:
         """Adds the steps of a variant; what its guard depends on."""
         bound: set[Var] = set()
         guard = UNGUARDED
@@ -159,7 +186,7 @@ class _Compiler:
         place = delta
         while True:
             atom = clause.body[place]
-            self._atom(atom, slots, bound, before=place < delta, new=place == delta)
+            self._atom(atom, slots, bound, before=place < delta, new=place == delta, edge=place == edge)
             bound.update(atom.variables())
             for condition in [each for each in waiting if _variables(each) <= bound]:
                 waiting.remove(condition)
@@ -201,8 +228,10 @@ class _Compiler:
         self.guards.add(predicate if isinstance(atom.object, Var) else (predicate, self.id(atom.object)))
         return found
 
-    def _atom(self, atom: Atom, slots: dict[Var, int], bound: set[Var], *, before: bool, new: bool) -> None:
-        step = [ATOM, 0, int(before)]
+    def _atom(
+        self, atom: Atom, slots: dict[Var, int], bound: set[Var], *, before: bool, new: bool, edge: bool
+    ) -> None:
+        step = [ATOM, 0, int(edge if new else before)]
         mask, free = 0, set()
         for bit, position in zip((1, 2, 4, 8), atom.positions, strict=True):
             if isinstance(position, Var):
@@ -222,7 +251,7 @@ class _Compiler:
             if mask & 7 == 7 and step[9] in (CONSTANT, BOUND):
                 step[0] = EXISTS
             else:
-                step[1] = self._index(mask, atom.predicate)
+                step[1] = self._index(mask | BASE if edge else mask, atom.predicate)
         self.steps.append(step)
 
     def _index(self, mask: int, predicate) -> int:

@@ -30,7 +30,7 @@ class ElementReasoner:
         self.conflicts: list[tuple[int, Conflict]] = []
         self.dropped: dict[str, int] = {}
         self._terms = knowledge.terms
-        self._program = compiled(clauses_of(rules), knowledge.terms.key)
+        self._program = compiled(clauses_of(rules), knowledge.terms.key, transitive=options.transitive)
         self._meanings = {rule.name: rule.meaning for rule in rules}
         self._below = self._table(knowledge)
 

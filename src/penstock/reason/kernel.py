@@ -11,8 +11,20 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.jit import njit
-from penstock.reason.code import ATOM, BOUND, CONSTANT, DIFFERENT, EXISTS, FREE, IS, SAME, UNGUARDED
-from penstock.reason.quads import DEAD, LITERAL, enter, entered, find, key_of, link
+from penstock.reason.code import (
+    ATOM,
+    BOUND,
+    CONSTANT,
+    COPIED,
+    DIFFERENT,
+    EXISTS,
+    FREE,
+    IS,
+    NEW_PATH,
+    SAME,
+    UNGUARDED,
+)
+from penstock.reason.quads import DEAD, LITERAL, PATH, enter, entered, find, key_of, link
 
 
 @njit(cache=True, inline="always")
@@ -108,13 +120,13 @@ def holds(steps, step, env, kinds):
 
 
 @njit(cache=True)
-def relinked(rows, done, masks, keys, entries, places, size):
+def relinked(rows, by, done, masks, keys, entries, places, size):
     """Larger indexes, with so many rows in them."""
     heads = np.full((masks.size, 2 * size), -1, np.int32)
     following = np.empty((masks.size, size), np.int32)
     for row in range(done):
         entry = entry_of(keys, entries, rows[row, 1])
-        link(rows, heads, following, masks, places[entry, 2], row)
+        link(rows, by, heads, following, masks, places[entry, 2], row)
     return heads, following
 
 
@@ -197,10 +209,10 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
             size = 2 * following.shape[1]
             while size < count:
                 size *= 2
-            heads, following = relinked(rows, done, masks, code.keys, code.entries, code.places, size)
+            heads, following = relinked(rows, by, done, masks, code.keys, code.entries, code.places, size)
         predicate, element = rows[row, 1], rows[row, 4]
         entry = entry_of(code.keys, code.entries, predicate)
-        link(rows, heads, following, masks, code.places[entry, 2], row)
+        link(rows, by, heads, following, masks, code.places[entry, 2], row)
         done += 1
         if flags[row] >= DEAD:
             continue
@@ -255,10 +267,12 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                 clause, first, last, _ = code.variants[lists[place]]
                 if not fits(steps, first, rows, flags, row, env, kinds):
                     continue
+                if steps[first, 2] and by[row] >= PATH:
+                    continue
                 level, forward = first + 1, True
                 while True:
                     if forward and level == last:
-                        rule, first_head, last_head, gives, variables = code.clauses[clause]
+                        rule, first_head, last_head, gives, variables, paths = code.clauses[clause]
                         if gives:
                             if given == found.shape[0]:
                                 more = np.empty((2 * given, found.shape[1]), np.int64)
@@ -294,6 +308,14 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                             rows[count, 3], rows[count, 4] = g, element
                             flags[count] = kind_s | kind_o << 2 | kind_g << 4
                             by[count] = rule
+                            if paths == NEW_PATH:
+                                by[count] |= PATH
+                            elif paths == COPIED:
+                                how = code.heads[last_head]
+                                p = env[how[4]] if how[3] == BOUND else how[4]
+                                edge = find(rows, slots, env[how[1]], p, env[how[7]], 0, element)
+                                if edge >= 0 and by[edge] >= PATH:
+                                    by[count] |= PATH
                             enter(rows, slots, count)
                             count += 1
                             derived[rule] += 1

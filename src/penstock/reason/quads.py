@@ -21,6 +21,9 @@ IRI, BLANK, LITERAL = 0, 1, 2
 EXPLICIT = 1 << 6  # … it was said, not only derived
 DEAD = 1 << 7  # … it has been taken away
 
+BASE = 16  # the bit of a mask whose index has only rows that are not PATH
+PATH = 1 << 30  # in the number of the rule that derived a row: only as a path of other rows (`shapes`)
+
 LEAST = 64  # rows that an empty table has room for
 
 
@@ -87,10 +90,10 @@ def entered(rows, count, size):
 
 
 @njit(cache=True)
-def link(rows, heads, following, masks, bits, row):
+def link(rows, by, heads, following, masks, bits, row):
     """Puts a row at the beginning of its chain in each index that `bits` name."""
     for index in range(masks.size):
-        if bits >> index & 1:
+        if bits >> index & 1 and not (masks[index] & BASE and by[row] >= PATH):
             key = key_of(rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3], rows[row, 4], masks[index])
             slot = key & np.uint64(heads.shape[1] - 1)
             following[index, row] = heads[index, slot]
