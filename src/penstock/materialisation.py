@@ -2,8 +2,8 @@
 
     files ──read──▶ columns ──close──▶ columns ──write──▶ a file, or an Arrow table
 
-Rules apply to the default graph: all unnamed graphs of data and ontologies together. Named graphs are passed
-through.
+Rules apply to the default graph: all unnamed graphs of data and ontologies together. Named graphs are read by
+GRAPH in rules, and passed through.
 """
 
 from __future__ import annotations
@@ -150,6 +150,8 @@ def materialised(
     tell(f"closing {sum(map(len, unnamed)):,} triples under {len(rules)} rules")
     begin = time.perf_counter()
     closure = Closure(rules, options=options)
+    for graph in named:
+        closure.add_named(graph.iri, graph.triples, graph.terms)
     for graph in unnamed:
         closure.add(graph.triples, graph.terms)
     return Materialised(closure, tuple(rules), named, found, time.perf_counter() - begin)

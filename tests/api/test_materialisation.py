@@ -125,6 +125,23 @@ def test_named_graphs_are_passed_through(tmp_path):
         found.write(tmp_path / "out.nt")
 
 
+def test_rules_read_named_graphs_with_graph_only(tmp_path):
+    (tmp_path / "data.trig").write_text(
+        "@prefix : <http://e/> . :rex :likes :tom . :g { :rex :hates :tom . :tim :likes :tom }"
+    )
+    text = """PREFIX : <http://e/>
+        INSERT { ?x a :Fond } WHERE { ?x :likes ?y } ;
+        INSERT { ?x a :Odd } WHERE { ?x :likes ?y GRAPH :g { ?x :hates ?y } } ;
+        INSERT { ?g a :Source } WHERE { GRAPH ?g { ?x :hates ?y } } ;
+        INSERT { GRAPH :g { ?x a :Working } } WHERE { ?x a :Odd }"""
+    found = penstock.materialise(tmp_path / "data.trig", rules=read_rules(text).rules)
+    new = {(row["subject"], row["object"]) for row in found.to_arrow(only_new=True).to_pylist()}
+    names = {tuple(term.strip("<>").removeprefix("http://e/") for term in pair) for pair in new}
+    assert names == {("rex", "Fond"), ("rex", "Odd"), ("g", "Source")}
+    found.write(tmp_path / "out.nq")
+    assert len((tmp_path / "out.nq").read_text().splitlines()) == 1 + 2 + 3  # workings are never written
+
+
 def test_imports_and_lists_are_warned_of(tmp_path):
     (tmp_path / "onto.ttl").write_text(
         "@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"

@@ -47,6 +47,15 @@ def test_check_names_the_rule_with_an_error(files, capsys):
     assert shown.endswith("1 rule: 1 error, 0 warnings\n")
 
 
+def test_check_tells_drops_of_what_is_not_there(files, capsys):
+    (files / "good.rq").write_text("# drop: cax-sco, rdfs9, eq-reff\n" + GOOD)
+    assert cli.call(["rules", "check", str(files / "good.rq")]) == 0
+    shown = capsys.readouterr().err
+    assert "good.rq:1:25: the library has no rule 'eq-reff' to drop (unknown-rule)" in shown
+    assert "hint: did you mean eq-ref" in shown
+    assert shown.endswith("1 rule: 0 errors, 1 warning\n")
+
+
 def test_check_a_directory(files, capsys):
     assert cli.call(["rules", "check", str(files)]) == 1
     assert capsys.readouterr().err.endswith("2 rules: 1 error, 3 warnings\n")

@@ -142,6 +142,7 @@ def check(
 
     Exit code 1 if a rule has an error; warnings alone are fine.
     """
+    from penstock.rules.library import unknown_drops
     from penstock.rules.reading import files_at, read_file
     from penstock.rules.restrictions import findings
 
@@ -158,6 +159,9 @@ def check(
             continue
         rules += len(found.rules)
         queries += len(found.queries)
+        for finding in unknown_drops(found.drops):
+            warnings += 1
+            show_finding(finding, found.drops[0].text, str(path))
         for rule in found.rules:
             for statement, finding in findings(rule):
                 warnings += 1

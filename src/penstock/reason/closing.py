@@ -152,6 +152,11 @@ def row_kinds(rows: np.ndarray, terms: TermTable) -> np.ndarray:
     return subject | object_ << 2 | graph << 4
 
 
+def name_text(name: str) -> bytes:
+    """The N-Triples text of a graph's name."""
+    return (name if name.startswith("_:") else f"<{name}>").encode()
+
+
 class Closure:
     """Explicit triples, and all that follows from them under some rules."""
 
@@ -176,6 +181,14 @@ class Closure:
             quads, flags, _, _ = solutions.quads()
             self._run.quads.add(quads, flags, explicit=False)
         self._run.close()
+
+    def add_named(self, name: str, triples: np.ndarray, terms: TermChunk) -> None:
+        """Adds triples of a named graph: rules read them with GRAPH, and they are not among `triples`."""
+        self.terms.add_chunk(terms)
+        rows = np.zeros((triples.shape[1], 5), np.int64)
+        rows[:, :3] = triples.T
+        rows[:, 3] = self.terms.add_text(name_text(name))
+        self._run.add(rows, explicit=True)
 
     def add(self, triples: np.ndarray, terms: TermChunk) -> None:
         """Adds explicit triples, ids as (3, n), and what follows."""

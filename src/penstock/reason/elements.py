@@ -16,7 +16,7 @@ from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.occurrences import Occurrences, merge_terms
 from penstock.knowledge.graphs import Knowledge
 from penstock.reason.clauses import clauses_of
-from penstock.reason.closing import OPTIONS, Conflict, Options, Run, conflicts_in
+from penstock.reason.closing import OPTIONS, Conflict, Options, Run, conflicts_in, name_text
 from penstock.reason.code import compiled
 from penstock.reason.quads import Quads
 from penstock.rules.rule import Rule
@@ -103,8 +103,3 @@ class ElementReasoner:
         for constant in self._program.constants:
             terms.add(constant)
         return terms.subset(ids)
-
-
-def name_text(name: str) -> bytes:
-    """The N-Triples text of a graph's name."""
-    return (name if name.startswith("_:") else f"<{name}>").encode()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from penstock.errors import QueryError, UsageError
+from penstock.errors import Finding, QueryError, UsageError
 from penstock.rules.reading import Drop, files_at, read_file
 from penstock.rules.rule import REGIMES, Rule
 
@@ -179,6 +179,14 @@ def _dropped(drop: Drop, rules: dict[str, Rule]) -> str:
         message = f"there is no rule {drop.name!r} to drop"
         hint = _hint(drop.name, {name for each in rules.values() for name in each.names})
     raise QueryError(message, hint=hint, span=drop.span, text=drop.text, origin=drop.origin)
+
+
+def unknown_drops(drops: Iterable[Drop]) -> Iterator[Finding]:
+    """What is dropped and is no rule of the library."""
+    for drop in drops:
+        if not _called_so(drop.name):
+            hint = _hint(drop.name, _all_names()) or "penstock rules list shows the regimes and their rules"
+            yield Finding("unknown-rule", f"the library has no rule {drop.name!r} to drop", hint, drop.span)
 
 
 def _with(rules: dict[str, Rule], rule: Rule) -> dict[str, Rule]:
