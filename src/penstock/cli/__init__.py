@@ -56,6 +56,8 @@ A query says what must happen and in which order; a stream says what happens and
     penstock run fall.rq --stream prices.nq  your query on your stream
     penstock check fall.rq                   is the query right?
     penstock explain fall.rq                 what becomes of it?
+    penstock reason data.ttl --rules rdfs --out closed.nt
+                                             what follows from a graph?
 
 Exit codes: 0 fine, 1 the input is at fault, 2 the call is at fault, 74 a disk is full or a
 place cannot be written, 130 stopped by Ctrl-C, 70 a fault in Penstock.
