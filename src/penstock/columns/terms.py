@@ -266,10 +266,20 @@ class TermTable:
 
     def first_bytes(self, ids: np.ndarray) -> np.ndarray:
         """The first byte of the text of each hashed id: it tells IRIs, blank nodes and literals apart."""
+        known, places = self._places(ids)
+        return known[places >> LENGTH_BITS]
+
+    def last_bytes(self, ids: np.ndarray) -> np.ndarray:
+        """The last byte of the text of each hashed id: of a literal without tag and datatype, a quote."""
+        known, places = self._places(ids)
+        return known[(places >> LENGTH_BITS) + (places & LONGEST) - 1]
+
+    def _places(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Texts, and the place of each hashed id's text in them."""
         known, places = self._located(np.ascontiguousarray(ids, np.int64))
         if len(places) and places.min() < 0:
             raise KeyError(f"no text for the id {int(ids[places.argmin()]):#x}")
-        return known[places >> LENGTH_BITS]
+        return known, places
 
     def texts(self, ids: np.ndarray) -> pa.LargeBinaryArray:
         """The N-Triples text of each id; null for unbound (0)."""

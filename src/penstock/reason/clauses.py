@@ -1,9 +1,9 @@
 """Rules as Horn clauses: conjunctions of quad patterns, of which each solution adds some quads.
 
-A rule's WHERE is brought into disjunctive normal form: UNION, VALUES, alternatives of a path and the two
+A rule's WHERE is brought into disjunctive normal form: UNION, a few VALUES, alternatives of a path and both
 cases of `?` and `*` each make clauses of their own. `+` and `*` read an auxiliary relation that two
 further clauses close. What remains of a clause is joined by the kernel; conditions that it does not
-know, BINDs and invented blank nodes are left to Python (`closing.py`).
+know, BINDs, longer VALUES and invented blank nodes are left to Python (`solutions.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from penstock.terms import XSD, BlankNode, Literal, NamedNode, Term
 
 WORKINGS = "workings"
 """The graph of auxiliary relations: no term, so no pattern of a user's can name or find it."""
+
+FEW_VALUES = 3
+"""As many rows of VALUES make clauses of their own; more are a table that solutions are joined with."""
 
 Position = Term | Var
 GraphName = Term | Var | str | None
@@ -48,6 +51,28 @@ class Atom:
 
 
 @dataclass(frozen=True)
+class Table:
+    """VALUES: terms by variable; None is unbound."""
+
+    vars: tuple[Var, ...]
+    rows: tuple[tuple[Term | None, ...], ...]
+
+    def mapped(self, change) -> Table:
+        """With variables renamed, or replaced by terms: rows that do not agree with that are left out."""
+        columns: dict[Var, int] = {}
+        rows = self.rows
+        for place, position in enumerate(map(change, self.vars)):
+            if not isinstance(position, Var):
+                rows = tuple(row for row in rows if row[place] in (None, position))
+            elif position in columns:
+                first = columns[position]
+                rows = tuple(row for row in rows if row[first] == row[place])
+            else:
+                columns[position] = place
+        return Table(tuple(columns), tuple(tuple(row[place] for place in columns.values()) for row in rows))
+
+
+@dataclass(frozen=True)
 class Clause:
     """If the body holds, under the conditions, so does the head; of a check, it is a contradiction."""
 
@@ -56,6 +81,7 @@ class Clause:
     head: tuple[Atom, ...] = ()
     conditions: tuple[Expression, ...] = ()
     binds: tuple[tuple[Var, Expression], ...] = ()
+    tables: tuple[Table, ...] = ()
     shown: tuple[Var, ...] | None = None  # of a check: what is told of a contradiction
 
     @property
@@ -79,10 +105,12 @@ class _Case:
     binds: tuple[tuple[Var, Expression], ...] = ()
     same: tuple[tuple[Position, Position], ...] = ()  # terms and variables that must be one
     nodes: tuple[tuple[Position, GraphName], ...] = ()  # what must occur in a graph, if nothing else binds it
+    tables: tuple[Table, ...] = ()
 
     def bound(self) -> set[Var]:
         found = {var for atom in self.atoms for var in atom.variables()}
         found |= {var for var, _ in self.binds}
+        found |= {var for table in self.tables for var in table.vars}
         found |= {each for pair in self.same for each in pair if isinstance(each, Var)}
         return found
 
@@ -93,6 +121,7 @@ class _Case:
             self.binds + other.binds,
             self.same + other.same,
             self.nodes + other.nodes,
+            self.tables + other.tables,
         )
 
 
@@ -162,6 +191,8 @@ class _Reader:
                     replace(case, binds=(*case.binds, (var, _seen(expression, case.bound()))))
                     for case in cases
                 ]
+            case a.Values(vars=vars_, rows=rows) if len(rows) > FEW_VALUES:
+                return [_Case(tables=(Table(vars_, rows),))]
             case a.Values(vars=vars_, rows=rows):
                 return [
                     _Case(same=tuple((var, value) for var, value in zip(vars_, row, strict=True) if value))
@@ -278,6 +309,7 @@ class _Reader:
             tuple(atom.mapped(change) for atom in head),
             tuple(dict.fromkeys(_changed(each, named) for each in conditions)),
             tuple((var, _changed(expression, named)) for var, expression in binds),
+            tuple(table.mapped(change) for table in case.tables),
             None if shown is None else tuple(shown),
         )
         if shown is not None:  # what was replaced by a term or another variable is shown all the same

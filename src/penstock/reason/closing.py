@@ -195,7 +195,9 @@ class Closure:
         self.terms.add_chunk(terms)
         rows = np.zeros((triples.shape[1], 5), np.int64)
         rows[:, :3] = triples.T
-        self._run.add(rows, explicit=True)
+        # What variants look up first comes first, so that it is known what can follow from the rest.
+        guards = np.isin(rows[:, 1], self._program.guards)
+        self._run.add(np.concatenate([rows[guards], rows[~guards]]), explicit=True)
 
     def _default(self, mark: int) -> np.ndarray:
         quads = self._run.quads

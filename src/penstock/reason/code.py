@@ -43,7 +43,8 @@ class Code(NamedTuple):
     """The arrays; `first` and `last` are places in the array that the name says."""
 
     steps: np.ndarray  # (n, STEP_WIDTH)
-    variants: np.ndarray  # (n, 4): clause, first and last step, what its guard depends on
+    variants: np.ndarray  # (n, 5): clause, first and last step, what its guard depends on, and the
+    # entry of its guard's predicate, or -1 - the slot of its guard's pair
     heads: np.ndarray  # (n, HEAD_WIDTH): of each position how it is, what, and of a constant its kind
     clauses: (
         np.ndarray
@@ -70,6 +71,7 @@ class Compiled:
     code: Code
     constants: tuple[Term, ...]  # whose texts derived quads may need
     facts: tuple[Clause, ...]  # clauses without a body: what holds anyway
+    guards: np.ndarray  # the predicates of atoms that variants look up first
 
 
 def compiled(clauses: Iterable[Clause], key: int, *, transitive: bool = True) -> Compiled:
@@ -100,6 +102,7 @@ def in_python(clause: Clause) -> bool:
     return (
         clause.is_check
         or bool(clause.binds)
+        or bool(clause.tables)
         or clause.invents()
         or not all(native(each) for each in clause.conditions)
     )
@@ -117,7 +120,7 @@ class _Compiler:
         self.bits: dict[int, int] = {}  # predicate → bits of indexes that its rows enter
         self.steps: list[list[int]] = []
         self.heads: list[list[int]] = []
-        self.variants: list[tuple[int, int, int, int]] = []
+        self.variants: list[list] = []
         self.guards: set[int | tuple[int, int]] = set()  # predicates (and objects) of rows that are guards
         self.any: list[int] = []  # variants that any row may begin
         self.by_predicate: dict[int, list[int]] = {}
@@ -149,18 +152,22 @@ class _Compiler:
                 begin = len(self.steps)
                 guard = self._variant(clause, delta, slots, edge)
                 self._dispatch(clause.body[delta], len(self.variants))
-                self.variants.append((number, begin, len(self.steps), guard))
+                self.variants.append([number, begin, len(self.steps), *guard])
                 most = max(most, len(slots), len(self.steps) - begin)
+        dispatching = self._dispatching()
         code = Code(
             _table(self.steps, STEP_WIDTH),
-            _table(self.variants, 4),
+            _table(self.variants, 5),
             _table(self.heads, HEAD_WIDTH),
             _table(about, 6),
             np.array(list(self.masks), np.int64),
-            *self._dispatching(),
+            *dispatching,
             most + 1,
         )
-        return Compiled(self.clauses, self.rules, code, tuple(self.constants), facts)
+        guards = [guard for guard in self.guards if not isinstance(guard, tuple)]
+        return Compiled(
+            self.clauses, self.rules, code, tuple(self.constants), facts, np.array(guards, np.int64)
+        )
 
     def _paths(self, clause: Clause, slots: dict[Var, int]) -> tuple[int, int | None]:
         """Whether a clause makes paths, and the place of the atom of its body that takes edges alone."""
@@ -177,10 +184,12 @@ class _Compiler:
 
     # --- one variant ---------------------------------------------------------------------
 
-    def _variant(self, clause: Clause, delta: int, slots: dict[Var, int], edge: int | None) -> int:
+    def _variant(
+        self, clause: Clause, delta: int, slots: dict[Var, int], edge: int | None
+    ) -> tuple[int, object]:
         """Adds the steps of a variant; what its guard depends on."""
         bound: set[Var] = set()
-        guard = UNGUARDED
+        guard = UNGUARDED, None
         waiting = [each for each in clause.conditions if native(each)]
         left = [place for place in range(len(clause.body)) if place != delta]
         place = delta
@@ -214,19 +223,21 @@ class _Compiler:
 
         return min(left, key=cost)
 
-    def _guard(self, new: Atom, atom: Atom) -> int:
+    def _guard(self, new: Atom, atom: Atom) -> tuple[int, object]:
+        """What a guard depends on, and its predicate, or that with its object."""
         if isinstance(atom.predicate, Var):
-            return UNGUARDED
+            return UNGUARDED, None
         vars_ = set(atom.variables()) & set(new.variables())
         if vars_ <= {new.predicate}:
             found = BY_PREDICATE
         elif vars_ <= {new.predicate, new.object} and not isinstance(new.predicate, Var):
             found = BY_OBJECT
         else:
-            return UNGUARDED
+            return UNGUARDED, None
         predicate = self.id(atom.predicate)
-        self.guards.add(predicate if isinstance(atom.object, Var) else (predicate, self.id(atom.object)))
-        return found
+        guard = predicate if isinstance(atom.object, Var) else (predicate, self.id(atom.object))
+        self.guards.add(guard)
+        return found, guard
 
     def _atom(
         self, atom: Atom, slots: dict[Var, int], bound: set[Var], *, before: bool, new: bool, edge: bool
@@ -324,6 +335,11 @@ class _Compiler:
                 pair = tuple(pair_keys[number].tolist())
                 lists += self.by_pair[pair]
                 pair_places[slot] = first, len(lists), pair in self.guards
+        entry = {predicate: number for number, predicate in enumerate(predicates, 1)}
+        pair_slots = {tuple(pair): slot for slot, pair in enumerate(pairs.tolist()) if slots[slot] >= 0}
+        for variant in self.variants:
+            guard = variant[4]
+            variant[4] = -1 - pair_slots[guard] if isinstance(guard, tuple) else entry.get(guard, 0)
         return keys, entries, np.array(lists, np.int64), _table(places, 6), pairs, pair_places
 
 

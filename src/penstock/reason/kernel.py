@@ -65,6 +65,15 @@ def value_at(steps, step, place, env):
     return np.int64(0)
 
 
+@njit(cache=True, inline="always")
+def term_at(heads, head, place, env, kinds):
+    """The term at a position of a head, and its kind."""
+    what = heads[head, place + 1]
+    if heads[head, place] == BOUND:
+        return env[what], np.int64(kinds[what])
+    return what, heads[head, place + 2]
+
+
 @njit(cache=True)
 def chain_of(steps, step, heads, masks, env, element):
     """The first row of the chain that a step looks into, or -1."""
@@ -144,7 +153,8 @@ def larger(rows, flags, by):
 
 
 MEMO = 1 << 12  # predicates (with objects) of which it is remembered which variants have a guard
-MOST_MISSES = 1 << 12  # after which remembering must have paid
+MOST_MISSES = 1 << 8  # of a predicate, after which remembering must have paid
+MOST_GUARDS = 1 << 6  # rows of a predicate, more of which are no guards
 
 
 @njit(cache=True)
@@ -193,7 +203,8 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
     """
     rows, flags, by, slots, heads, following = table
     low_rows, low_flags, low_slots, low_heads, low_following = below
-    steps, masks, env = code.steps, code.masks, np.zeros(code.most, np.int64)
+    steps, heads_of, masks = code.steps, code.heads, code.masks
+    env = np.zeros(code.most, np.int64)
     kinds = np.zeros(code.most, np.uint8)
     at = np.zeros(code.most + 1, np.int64)
     under = np.zeros(code.most + 1, np.bool_)
@@ -202,7 +213,10 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
     has_below = low_rows.shape[0] > 0
     memo = np.zeros((MEMO, 5), np.int64)  # predicate, object, version, first and last in active
     active, used = np.empty(1024, np.int64), 0
-    version, hits, misses = 1, 0, 0
+    version = 1
+    tried = np.zeros((code.places.shape[0], 2), np.int64)  # of each entry: misses and hits
+    guards = np.zeros(code.places.shape[0], np.int64)  # rows so far, where they are guards
+    pair_guards = np.zeros(code.pairs.shape[0], np.int64)
     while done < count and done < limit:
         row = done
         if row >= following.shape[1]:
@@ -220,18 +234,23 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
         if code.places[entry, 3]:
             slot = pair_of(code.pairs, code.pair_places, predicate, rows[row, 2])
         if remember:
-            if code.places[entry, 4] or (slot >= 0 and code.pair_places[slot, 2]):
+            if code.places[entry, 4] and guards[entry] <= MOST_GUARDS:
+                guards[entry] += 1
                 version += 1
                 if element != 0:
                     remember = False
-            elif misses > MOST_MISSES and misses > hits:
-                remember = False
+            if slot >= 0 and code.pair_places[slot, 2] and pair_guards[slot] <= MOST_GUARDS:
+                pair_guards[slot] += 1
+                version += 1
+                if element != 0:
+                    remember = False
         lists, parts, begin, end = code.lists, 2, np.int64(0), np.int64(0)
-        if remember:
+        if remember and (tried[entry, 0] < MOST_MISSES or tried[entry, 0] < tried[entry, 1]):
             depends = rows[row, 2] if code.places[entry, 5] else np.int64(0)
             cell = np.int64(key_of(depends, predicate, 0, 0, 0, 3) & np.uint64(MEMO - 1))
             if memo[cell, 0] != predicate or memo[cell, 1] != depends or memo[cell, 2] != version:
-                misses += 1
+                if memo[cell, 0] != predicate or memo[cell, 1] != depends:
+                    tried[entry, 0] += 1
                 room = code.places[entry, 1] - code.places[entry, 0]
                 if slot >= 0:
                     room += code.pair_places[slot, 1] - code.pair_places[slot, 0]
@@ -247,14 +266,26 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                         begin, end = code.pair_places[slot, 0], code.pair_places[slot, 1]
                     for place in range(begin, end):
                         variant = code.lists[place]
-                        if code.variants[variant, 3] == UNGUARDED or guarded(
-                            code, variant, below, (rows, flags, by, slots, heads, following), row, env, kinds
+                        how, which = code.variants[variant, 3], code.variants[variant, 4]
+                        many = guards[which] if how == UNGUARDED or which >= 0 else pair_guards[-1 - which]
+                        if (
+                            how == UNGUARDED
+                            or many > MOST_GUARDS
+                            or guarded(
+                                code,
+                                variant,
+                                below,
+                                (rows, flags, by, slots, heads, following),
+                                row,
+                                env,
+                                kinds,
+                            )
                         ):
                             active[used] = variant
                             used += 1
                 memo[cell, 4] = used
             else:
-                hits += 1
+                tried[entry, 1] += 1
             lists, parts, begin, end = active, 1, memo[cell, 3], memo[cell, 4]
         for part in range(parts):
             if parts == 2 and part == 0:
@@ -264,7 +295,8 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                     break
                 begin, end = code.pair_places[slot, 0], code.pair_places[slot, 1]
             for place in range(begin, end):
-                clause, first, last, _ = code.variants[lists[place]]
+                variant = lists[place]
+                first, last = code.variants[variant, 1], code.variants[variant, 2]
                 if not fits(steps, first, rows, flags, row, env, kinds):
                     continue
                 if steps[first, 2] and by[row] >= PATH:
@@ -272,27 +304,24 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                 level, forward = first + 1, True
                 while True:
                     if forward and level == last:
-                        rule, first_head, last_head, gives, variables, paths = code.clauses[clause]
-                        if gives:
+                        clause = code.variants[variant, 0]
+                        rule = code.clauses[clause, 0]
+                        paths = code.clauses[clause, 5]
+                        if code.clauses[clause, 3]:
                             if given == found.shape[0]:
                                 more = np.empty((2 * given, found.shape[1]), np.int64)
                                 more[:given] = found
                                 found = more
                             found[given, 0] = clause
                             found[given, 1] = element
-                            for i in range(variables):
+                            for i in range(code.clauses[clause, 4]):
                                 found[given, 2 + i] = env[i]
                             given += 1
-                        for head in range(first_head, last_head):
-                            how = code.heads[head]
-                            s = env[how[1]] if how[0] == BOUND else how[1]
-                            p = env[how[4]] if how[3] == BOUND else how[4]
-                            o = env[how[7]] if how[6] == BOUND else how[7]
-                            g = env[how[10]] if how[9] == BOUND else how[10]
-                            kind_s = kinds[how[1]] if how[0] == BOUND else how[2]
-                            kind_p = kinds[how[4]] if how[3] == BOUND else how[5]
-                            kind_o = kinds[how[7]] if how[6] == BOUND else how[8]
-                            kind_g = kinds[how[10]] if how[9] == BOUND else how[11]
+                        for head in range(code.clauses[clause, 1], code.clauses[clause, 2]):
+                            s, kind_s = term_at(heads_of, head, 0, env, kinds)
+                            p, kind_p = term_at(heads_of, head, 3, env, kinds)
+                            o, kind_o = term_at(heads_of, head, 6, env, kinds)
+                            g, kind_g = term_at(heads_of, head, 9, env, kinds)
                             if kind_s == LITERAL or kind_p != 0 or kind_g == LITERAL:
                                 dropped[rule] += 1
                                 continue
@@ -311,9 +340,11 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                             if paths == NEW_PATH:
                                 by[count] |= PATH
                             elif paths == COPIED:
-                                how = code.heads[last_head]
-                                p = env[how[4]] if how[3] == BOUND else how[4]
-                                edge = find(rows, slots, env[how[1]], p, env[how[7]], 0, element)
+                                head = code.clauses[clause, 2]
+                                s, _ = term_at(heads_of, head, 0, env, kinds)
+                                p, _ = term_at(heads_of, head, 3, env, kinds)
+                                o, _ = term_at(heads_of, head, 6, env, kinds)
+                                edge = find(rows, slots, s, p, o, 0, element)
                                 if edge >= 0 and by[edge] >= PATH:
                                     by[count] |= PATH
                             enter(rows, slots, count)

@@ -11,15 +11,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from penstock.algebra.nodes import Expression, Var
+from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns.ids import HASHED
 from penstock.columns.terms import TermTable
 from penstock.functions.errors import ExpressionError
 from penstock.functions.evaluate import Context, compile_term, compile_truth
-from penstock.reason.clauses import WORKINGS, Clause, variables_in
+from penstock.reason.clauses import WORKINGS, Clause, Table, variables_in
 from penstock.reason.code import WORKINGS_ID, native
 from penstock.reason.quads import BLANK, IRI, LITERAL
-from penstock.terms import BlankNode, Term
+from penstock.terms import XSD, BlankNode, Term
 
 UNBOUND = 0
 
@@ -34,13 +34,52 @@ class Solutions:
         self.terms = terms
 
     def completed(self) -> Solutions:
-        """With BINDs bound, and only those for which the conditions hold."""
-        for var, expression in self.clause.binds:
-            self.columns[var] = self._each(expression, self._bind)
-        for condition in self.clause.conditions:
-            if not native(condition):
-                self._keep(self._each(condition, self._truth).astype(bool))
+        """With BINDs bound, joined with VALUES, and only those for which the conditions hold.
+
+        What narrows them down is done as soon as it can be.
+        """
+        binds = list(self.clause.binds)
+        tables = list(self.clause.tables)
+        conditions = [each for each in self.clause.conditions if not native(each)]
+        later = {var for var, _ in binds} | {var for table in tables for var in table.vars}
+        while binds or tables or conditions:
+            ready = next((each for each in conditions if not variables_in(each) & later), None)
+            if ready is not None:
+                conditions.remove(ready)
+                self._keep(self._each(ready, self._truth).astype(bool))
+                continue
+            bound = {var for var, _ in binds}
+            table = next((each for each in tables if not bound & set(each.vars)), None)
+            if table is not None:
+                tables.remove(table)
+                self._join(table)
+            else:
+                var, expression = binds.pop(0)
+                self.columns[var] = self._each(expression, self._bind)
+            later = {var for var, _ in binds} | {var for each in tables for var in each.vars}
         return self
+
+    def _join(self, table: Table) -> None:
+        """Joins with VALUES, which has few rows."""
+        chosen, values = [], {var: [] for var in table.vars}
+        for row in table.rows:
+            fits = np.ones(len(self.elements), bool)
+            for var, term in zip(table.vars, row, strict=True):
+                if term is not None and var in self.columns:
+                    column = self.columns[var]
+                    fits &= (column == self.terms.add(term)) | (column == UNBOUND)
+            if not fits.any():
+                continue
+            rows = np.flatnonzero(fits)
+            chosen.append(rows)
+            for var, term in zip(table.vars, row, strict=True):
+                known = self.columns[var][rows] if var in self.columns else np.zeros(len(rows), np.int64)
+                values[var].append(
+                    np.where(known == UNBOUND, 0 if term is None else self.terms.add(term), known)
+                )
+        self._keep(np.concatenate([np.empty(0, np.int64), *chosen]))
+        for var, parts in values.items():
+            self.columns[var] = np.concatenate([np.empty(0, np.int64), *parts])
 
     def _keep(self, chosen: np.ndarray) -> None:
         self.columns = {var: column[chosen] for var, column in self.columns.items()}
@@ -48,6 +87,27 @@ class Solutions:
 
     def _each(self, expression: Expression, evaluate: Callable) -> np.ndarray:
         """An expression's value for each solution."""
+        if isinstance(expression, Call) and expression.name == "DATATYPE" and evaluate == self._bind:
+            [argument] = expression.args
+            if argument in self.columns:
+                return self._datatypes(self.columns[argument], expression)
+        return self._evaluated(expression, evaluate)
+
+    def _datatypes(self, ids: np.ndarray, expression: Call) -> np.ndarray:
+        """DATATYPE of many literals: most are plain strings, which their last byte tells."""
+        plain = ids >= HASHED
+        plain[plain] = self.terms.last_bytes(ids[plain]) == ord('"')
+        found = np.full(len(ids), self.terms.add(XSD.string), np.int64)
+        if not plain.all():
+            others = Solutions(
+                self.clause, np.empty((0, len(self.clause.variables())), np.int64), ids[:0], self.terms
+            )
+            others.columns = {expression.args[0]: ids[~plain]}
+            others.elements = self.elements[~plain]
+            found[~plain] = others._evaluated(expression, others._bind)
+        return found
+
+    def _evaluated(self, expression: Expression, evaluate: Callable) -> np.ndarray:
         vars_ = sorted((var for var in variables_in(expression) if var in self.columns), key=lambda v: v.name)
         if not vars_:
             return np.full(len(self.elements), evaluate(expression, {}), np.int64)
