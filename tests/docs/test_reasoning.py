@@ -1,7 +1,7 @@
 """The reasoning guide's examples run as they are, one after the other.
 
-A block after "Save this as `name`:" is a file; a line of a `sh` block is a command; the `text` block after it is what
-it says (triples in any order; messages at the beginning of what is told); `python` blocks run.
+A block after "Save this as `name`:" is a file; a line of a `sh` block is a command; the `text` block after it
+is what it says (triples in any order; of messages, the beginning); `python` blocks run.
 """
 
 from __future__ import annotations

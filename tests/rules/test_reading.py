@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 from pyoxigraph import Store
 
@@ -279,6 +282,32 @@ def test_what_a_rule_may_have():
     )
     assert read_rules(text).rules
     assert read_rules(PREFIXES + DISJOINT + "SELECT DISTINCT ?x (1 AS ?one) { ?x :p ?y }").rules
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_damaged_file_gives_an_error_with_a_place_or_none_at_all(seed):
+    chance = random.Random(seed)
+    text = f"# drop: eq-ref\n{PREFIXES}{SUBCLASS}{RULE} ;\n{OTHER}\n{DISJOINT}{CHECK}\n{QUERY} ;\n{OTHER}\n"
+    words = re.findall(r"\w+|\s+|.", text, re.S)
+    for _ in range(chance.randint(1, 3)):
+        place = chance.randrange(len(words))
+        more = ["", words[place] * 2, chance.choice(words), '"', "\\", "→", "#", "\n# name: x\n"]
+        words[place] = chance.choice(more)
+    damaged = "".join(words)
+    try:
+        found = read_rules(damaged, origin="my.rq")
+    except QueryError as error:
+        lines = damaged.splitlines()
+        assert 1 <= error.span.line <= len(lines)
+        assert 1 <= error.span.column <= len(lines[error.span.line - 1]) + 1
+        assert error.origin == "my.rq"
+    else:
+        assert len({rule.name for rule in found.rules}) == len(found.rules)
+        for rule in found.rules:  # a rule's own text is the rule
+            [again] = read_rules(rule.text, origin="my.rq").rules
+            assert [each.insert for each in again.inserts] == [each.insert for each in rule.inserts]
+            assert [each.query for each in again.checks] == [each.query for each in rule.checks]
+            assert (again.meaning, again.regimes) == (rule.meaning, rule.regimes)
 
 
 # --- files --------------------------------------------------------------------------------

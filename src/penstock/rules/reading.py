@@ -29,6 +29,7 @@ _LINE = re.compile(r"^[ \t]*\#+[ \t]*([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*?)[ \t]*\r?
 _NAME = re.compile(r"[^\s,()]+")
 _REGIME = re.compile(r"([^\s,()]+)[ \t]*(?:\(([^()]*)\))?[ \t]*(?:,|$)[ \t]*")
 _HIDING = re.compile(r"<[^<>\s]*>|\#[^\r\n]*")
+_SEMICOLON = re.compile(rf"({_HIDING.pattern})|;")
 _WITHOUT_NAME = "rule"
 
 
@@ -357,11 +358,12 @@ class _Reader:
         if draft.header is not None:
             header = self.module.text[draft.header.begin : draft.header.end].strip() + "\n"
             start = draft.header.end
-        body = self.module.text[start:end].strip()
+        before = _SEMICOLON.sub(lambda found: found[1] or "", self.module.text[start : first.extent[0]])
+        body = (before + self.module.text[first.extent[0] : end]).strip()
         lines = [
             f"PREFIX {prefix}: <{iri}>\n"
             for prefix, iri in first.prefixes
-            if re.search(rf"(?<![\w.:<-]){re.escape(prefix)}:", body)
+            if re.search(rf"(?:(?<![\w.:<-])|[?$]\w+){re.escape(prefix)}:", body)
             and not re.search(rf"(?i)\bPREFIX\s+{re.escape(prefix)}:", body)
         ]
         return header + "".join(lines) + body + "\n"
