@@ -57,7 +57,9 @@ def materialisation() -> Iterator[Figure]:
                 yield from _compared(f"LUBM({number}) {regime}", found, peers)
 
 
-def _compared(case: str, found: dict[str, float], peers: dict[str, dict[str, float] | None]) -> Iterator[Figure]:
+def _compared(
+    case: str, found: dict[str, float], peers: dict[str, dict[str, float] | None]
+) -> Iterator[Figure]:
     rate = found["explicit"] / found["seconds"]
     for name, peer in peers.items():
         if peer is None:
