@@ -19,6 +19,9 @@ _BENCHES = {
     "memory": ("memory", "memory", "memory over a stream and one ten times as long"),
     "start": ("start", "start", "from the shell to the first answer, beside the smallest PySpark script"),
     "knowledge": ("knowledge", "knowledge", "5 million static triples, over 1 and 8 shards"),
+    "lubm": ("lubm", "lubm", "LUBM: materialisation beside reasonable and owlrl; 14 queries over a stream"),
+    "classes": ("classes", "classes", "instances of a class with 40,080 subclasses in a stream"),
+    "removals": ("removals", "removals", "triples that leave LUBM(1), beside its closure from scratch"),
     "latency": ("latency", "latency", "from an element's arrival to its answer, with --follow"),
 }
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.bench.figures import Figure, figure, scale, timed
+from penstock.bench.sensors import BEGIN
+from penstock.timeline import format_instant
 
 SUBCLASSES = 40_080
 DEPTH = 8
@@ -97,11 +99,11 @@ def instances(count: int) -> list[int]:
 def write_stream(typed: list[int], path: Path) -> None:
     """An element for each triple, a millisecond apart."""
     with path.open("w", encoding="utf-8") as out:
-        for place, class_ in enumerate(typed):
-            at = f"{place // 3_600_000:02d}:{place // 60_000 % 60:02d}:{place // 1000 % 60:02d}.{place % 1000:03d}"
-            out.write(
-                f"<{_EX}x/{place % SUBJECTS}> <{_TYPE}> <{_EX}Class{class_}> <urn:e{place}#t=2026-01-01T{at}Z> .\n"
-            )
+        out.writelines(
+            f"<{_EX}x/{place % SUBJECTS}> <{_TYPE}> <{_EX}Class{class_}>"
+            f" <urn:e{place}#t={format_instant(BEGIN + place * 1000)}> .\n"
+            for place, class_ in enumerate(typed)
+        )
 
 
 # --- who answers ---
@@ -118,8 +120,8 @@ def _engine(tree: Path, stream: Path):
 
 def in_the_kernel(tree: Path, stream: Path) -> tuple[float, int]:
     """Seconds to close decoded elements and to match the query, on one core; how many answers."""
-    from penstock.decode.decoder import Decoder, decode_pieces
     from penstock.decode.compression import PlainReader
+    from penstock.decode.decoder import Decoder, decode_pieces
 
     program = _engine(tree, stream).ready()
     line = stream.stat().st_size // sum(1 for _ in stream.open("rb"))

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from penstock.bench import sensors
+from penstock.api import Engine
+from penstock.bench import sensors, universities
 from penstock.bench.figures import Figure, figure, scale
 
 ELEMENTS = 1_000_000
 SENSORS = 100_000
+UNIVERSITIES = 20
 POINTS = 5
 _MEGABYTE = 1 << 20
 
 
 def memory() -> Iterator[Figure]:
-    from penstock.api import Engine
+    """Sequences of readings within a window; then event mode, in which nothing is remembered."""
+    yield from _flat("", _readings)
+    yield from _flat("event mode: ", _departments)
 
+
+def _flat(what: str, made: Callable[[Path, int], tuple[Engine, int]]) -> Iterator[Figure]:
+    """The curve over a stream and over one ten times as long, and the peaks of both."""
     peaks: dict[int, float] = {}
     for times in (1, 10):
-        count = max(50_000, int(ELEMENTS * scale())) * times
         with tempfile.TemporaryDirectory(prefix="penstock-bench-") as scratch:
-            data = sensors.readings(count, SENSORS)
-            paths = sensors.write_nquads(data, Path(scratch), 2 * times)
-            del data
-            engine = Engine(master="local[2]", batch_bytes=32 * _MEGABYTE)
-            engine.add_stream(paths).add_query(sensors.query())
+            engine, count = made(Path(scratch), times)
             curve: list[tuple[int, dict[str, float]]] = []
             engine.run(
                 on_batch=lambda batch: curve.append((batch.statistics.elements, resident()))  # noqa: B023
@@ -35,9 +37,25 @@ def memory() -> Iterator[Figure]:
         peaks[times] = max(sum(sizes.values()) for _, sizes in curve)
         step = max(1, len(curve) // POINTS)
         for elements, sizes in curve[step - 1 :: step]:
-            yield figure("memory", f"workers after {elements:,} of {count:,}", sizes["python"], "MB")
-            yield figure("memory", f"Java after {elements:,} of {count:,}", sizes["java"], "MB")
-    yield figure("memory", "peak of the long stream", peaks[10], "MB", "a tenth of it", peaks[1])
+            case = f"after {elements:,} of {count:,}"
+            yield figure("memory", f"{what}workers {case}", sizes["python"], "MB")
+            yield figure("memory", f"{what}Java {case}", sizes["java"], "MB")
+    yield figure("memory", f"{what}peak of the long stream", peaks[10], "MB", "a tenth of it", peaks[1])
+
+
+def _readings(directory: Path, times: int) -> tuple[Engine, int]:
+    count = max(50_000, int(ELEMENTS * scale())) * times
+    paths = sensors.write_nquads(sensors.readings(count, SENSORS), directory, 2 * times)
+    engine = Engine(master="local[2]", batch_bytes=32 * _MEGABYTE)
+    return engine.add_stream(paths).add_query(sensors.query()), count
+
+
+def _departments(directory: Path, times: int) -> tuple[Engine, int]:
+    """All queries of LUBM under OWL 2 RL over departments, each by itself."""
+    stream = directory / "departments.nq"
+    number = max(1, int(UNIVERSITIES * scale())) * times
+    universities.generated(number, stream, stream=True)
+    return universities.in_events(stream, batch_bytes=32 * _MEGABYTE), universities.departments(number)
 
 
 def resident() -> dict[str, float]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from penstock.api import Engine
 from penstock.errors import UsageError
 from penstock.scenarios.lubm.generating import Lubm
 from penstock.scenarios.lubm.writing import write
 
-REGIMES = ("rdfs", "owl2-rl")
+REGIME = "owl2-rl"
 
 
 def reference(*parts: str) -> Path:
@@ -36,3 +37,18 @@ def queries() -> list[Path]:
 def generated(universities: int, path: Path, *, stream: bool = False) -> int:
     """Writes that many universities; how many triples they have."""
     return write(Lubm(universities, stream=stream), str(path))
+
+
+def departments(universities: int) -> int:
+    """How many departments that many universities have: so many elements has their stream."""
+    return sum(1 for _ in Lubm(universities, stream=True).parts()) // 2  # a header, and the rest
+
+
+def in_events(stream: Path, **options: object) -> Engine:
+    """An engine that closes each element of a stream by itself and answers all queries from it."""
+    engine = Engine(master="local[2]", rules=[REGIME], query_scope="element", **options)
+    engine.add_ontology(ontology()).add_stream(stream)
+    for path in queries():
+        engine.add_query(path)
+    engine.untold()
+    return engine
