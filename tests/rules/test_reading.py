@@ -146,6 +146,14 @@ def test_places_in_texts_with_escapes_and_other_line_breaks():
     assert second.name == "b" and second.text.endswith(OTHER + "\n")
 
 
+def test_a_byte_order_mark_and_windows_line_breaks():
+    text = "\ufeff" + (SUBCLASS + PREFIXES + RULE).replace("\n", "\r\n")
+    [rule] = read_rules(text, origin="my.rq").rules
+    assert (rule.name, rule.meaning[-13:]) == ("cax-sco", "superclasses.")
+    with pytest.raises(QueryError, match="my.rq:6:62: rule cax-sco: ! cannot stand here"):
+        read_rules(text + " !", origin="my.rq")
+
+
 # --- what is refused ----------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ from penstock.rules.restrictions import refuse
 from penstock.rules.rule import REGIMES, Rule
 
 KEYS = ("name", "regimes", "meaning", "contradiction", "drop")
-_LINE = re.compile(r"^[ \t]*\#+[ \t]*([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.M)
+_LINE = re.compile(r"^\ufeff?[ \t]*\#+[ \t]*([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.M)
 _NAME = re.compile(r"[^\s,()]+")
 _REGIME = re.compile(r"([^\s,()]+)[ \t]*(?:\(([^()]*)\))?[ \t]*(?:,|$)[ \t]*")
 _HIDING = re.compile(r"<[^<>\s]*>|\#[^\r\n]*")
