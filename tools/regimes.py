@@ -21,13 +21,15 @@ TITLES = {
     "p": "P",
     "owl2-rl": "OWL 2 RL",
     "swclos2": "SWCLOS2",
+    "owl2-direct": "OWL 2, for class expressions in queries",
 }
 LITERALS = (
     """A literal is no subject in RDF: what a rule would derive of one is dropped, and counted by rule."""
 )
 NOTES = {
     "rdf": f"""\
-`rdfD1` invents a blank node for each triple with a literal. {LITERALS}""",
+`rdfD1` says of the node that stands for a literal which datatype it has. The node is an IRI,
+`urn:penstock:literal#…`, and workings: neither queries nor materialised triples show it. {LITERALS}""",
     "rdfs": f"""\
 RDFS contains RDF. As in the specification's patterns, which are informative, a class is a subclass of
 itself only if it is known to be an `rdfs:Class`. The axiomatic triples of `rdf:_1`, `rdf:_2`, … are
@@ -39,6 +41,7 @@ that a graph entails its subgraphs and instances, is what a query does.""",
 D* gives each literal a blank node that stands for it (`lg`), so that something can be derived of it,
 and takes what is derived back to the literal (`gl`). Here these nodes are IRIs,
 `urn:penstock:literal#…`, made of the literal: all rules then have the same node for the same literal.
+They are workings: neither queries nor materialised triples show them.
 D* and P are meant to be used together: `--rules dstar --rules p`. {LITERALS}""",
     "p": """\
 P is meant to be used together with D*: `--rules dstar --rules p`. Its rules for classes say
@@ -61,6 +64,23 @@ zones are not the same. `dt-spaces` is no rule of the specification, but the wor
 The manual's tables 13.4 and 13.5, which go with D* and P. Three rules are not sound in OWL's own
 semantics: `rule8`, `rule12a` and `rule12b` are as the manual has them. `swclos2-differs` are the
 workings of `swclos2-oneof`. What the manual calls `u equivalentOf v` is `owl:equivalentClass`.""",
+    "owl2-direct": """\
+Rules of ours, sound in the direct semantics of OWL 2, that go with OWL 2 RL: `--rules owl2-rl --rules
+owl2-direct`. OWL 2 RL derives nothing for restrictions to at least or exactly so many values, and little
+for complements, as its ontologies may not ask for these; a query may:
+
+```sparql
+SELECT ?x { ?x a [ owl:onProperty :child ; owl:minQualifiedCardinality 1 ; owl:onClass :Woman ] }
+```
+
+With this regime, queries have the direct semantics too. A class expression of a query, written with blank
+nodes and without variables, is not looked for in the data: it says which class is meant, and its triples
+are told to the rules, if these know its words. No variable is bound to it, and variables for classes
+(after `a`, beside `rdfs:subClassOf` and the like) are bound to classes with a name only. Without this
+regime a query looks for triples as it says, and blank nodes are answers as others are.
+
+With these rules and those of RDF, RDFS and OWL 2 RL, Penstock passes all 66
+entailment tests of the W3C SPARQL 1.1 suite that need no RIF.""",
 }
 
 

@@ -16,6 +16,7 @@ from penstock.terms import RDF, Term, Vocabulary
 
 MF = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
 QT = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
+SD = Vocabulary("http://www.w3.org/ns/sparql-service-description#")
 
 # The address the suites are published under: relative IRIs in them are relative to it.
 PUBLISHED = "http://www.w3.org/2009/sparql/docs/tests/data-sparql11/"
@@ -42,6 +43,7 @@ class ConformanceTest:
     data: Path | None = None
     named: tuple[tuple[str, Path], ...] = ()
     result: Path | None = None
+    regimes: tuple[str, ...] = ()  # of entailment, under each of which this is the result
 
     @property
     def id(self) -> str:
@@ -68,6 +70,11 @@ class Description:
     def one(self, subject: Term, predicate: NamedNode) -> Term | None:
         objects = self.all(subject, predicate)
         return objects[0] if objects else None
+
+    def one_or_items(self, subject: Term, predicate: NamedNode) -> list[Term]:
+        """The objects, or the items if they are in a list."""
+        found = self.all(subject, predicate)
+        return list(self.items(found[0])) if any(isinstance(each, BlankNode) for each in found) else found
 
     def items(self, head: Term | None) -> Iterator[Term]:
         while head is not None and head != RDF.nil:
@@ -112,6 +119,10 @@ def tests_of(root: Path, suite: str) -> list[ConformanceTest]:
                 data=file(description.one(action, QT.data)),
                 named=tuple((iri, root / iri.removeprefix(PUBLISHED)) for iri in sorted(graphs)),
                 result=file(description.one(entry, MF.result)),
+                regimes=tuple(
+                    regime.value.rpartition("/")[2]
+                    for regime in description.one_or_items(action, SD.entailmentRegime)
+                ),
             )
         )
     return tests

@@ -113,7 +113,8 @@ def fixpoint(
     texts: Sequence[str], triples: Iterable[Triple], named: Iterable[Quad] = (), most: int = MOST_QUADS
 ) -> frozenset[Triple]:
     """The triples of the default graph, and all that the rules derive for it."""
-    return default_graph(closed(texts, triples, named, most))
+    triples = tuple(triples)
+    return shown(default_graph(closed(texts, triples, named, most)), triples)
 
 
 def closed(
@@ -203,6 +204,16 @@ def default_graph(store: Store) -> frozenset[Triple]:
     return frozenset((quad.subject, quad.predicate, quad.object) for quad in found)
 
 
+def shown(triples: Iterable[Triple], given: Iterable[Triple] = ()) -> frozenset[Triple]:
+    """What is given, and of the rest what has no IRI that stands for a literal: those are workings."""
+    given = frozenset(given)
+    return given | {triple for triple in triples if not any(map(_stands_for_a_literal, triple))}
+
+
+def _stands_for_a_literal(term: Term) -> bool:
+    return isinstance(term, NamedNode) and term.value.startswith("urn:penstock:literal#")
+
+
 def contradictions(texts: Sequence[str], store: Store) -> frozenset[tuple[int, Solution]]:
     """What the SELECTs among the rules find in a closed store: which text, and a solution of it."""
     return frozenset(
@@ -238,7 +249,11 @@ class Meaning:
 
 
 def meaning_by_element(
-    texts: Sequence[str], static: Iterable[Triple], elements: Iterable[Element], named: Iterable[Quad] = ()
+    texts: Sequence[str],
+    static: Iterable[Triple],
+    elements: Iterable[Element],
+    named: Iterable[Quad] = (),
+    most: int = MOST_QUADS,
 ) -> Meaning:
     """Scope *element*: premises are the static knowledge and the triples of one element.
 
@@ -246,12 +261,12 @@ def meaning_by_element(
     beyond the closure of the static knowledge, has its interval.
     """
     static, named = frozenset(static), tuple(named)
-    always = closed(texts, static, named)
-    timeless, known = default_graph(always), contradictions(texts, always)
+    always = closed(texts, static, named, most)
+    timeless, known = shown(default_graph(always), static), contradictions(texts, always)
     closures, conflicts = [], []
     for triples, start, end in elements:
-        store = closed(texts, static | triples, named)
-        closures.append((triples | default_graph(store) - timeless, start, end))
+        store = closed(texts, static | triples, named, most)
+        closures.append((shown(default_graph(store) - timeless, triples), start, end))
         conflicts.append(contradictions(texts, store) - known)
     return Meaning(timeless, tuple(closures), known, tuple(conflicts))
 

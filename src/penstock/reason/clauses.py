@@ -348,6 +348,12 @@ def variables_in(expression: Expression) -> set[Var]:
     return set()
 
 
+def constants_in(expression: Expression) -> set[Term]:
+    if isinstance(expression, Call):
+        return set().union(*(constants_in(each) for each in expression.args))
+    return set() if isinstance(expression, Var) else {expression}
+
+
 def _changed(expression: Expression, named: dict[Var, Position]) -> Expression:
     if isinstance(expression, Var):
         return named.get(expression, expression)

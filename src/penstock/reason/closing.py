@@ -15,6 +15,7 @@ from penstock.reason.clauses import Clause, clauses_of
 from penstock.reason.code import Compiled, compiled
 from penstock.reason.quads import EXPLICIT, Quads, power_of_two
 from penstock.reason.solutions import Solutions, kinds_of
+from penstock.reason.surrogates import makes_surrogates, with_surrogates
 from penstock.rules.rule import Rule
 from penstock.terms import Term
 
@@ -29,6 +30,7 @@ class Options:
     specialise: bool = True
     transitive: bool = True
     most_invented: int = 100_000
+    surrogates: bool = False  # whether triples with nodes that stand for literals are shown
 
 
 OPTIONS = Options()
@@ -168,6 +170,7 @@ class Closure:
         self._program = compiled(clauses_of(rules), key, transitive=options.transitive)
         for constant in self._program.constants:
             self.terms.add(constant)
+        self._hides = not options.surrogates and makes_surrogates(self._program.clauses)
         self._run = Run(self._program, self.terms, options)
         self._state_facts()
 
@@ -203,8 +206,11 @@ class Closure:
         quads = self._run.quads
         rows = quads.present()
         rows = rows[quads.rows[rows, 3] == 0]
+        explicit = (quads.flags[rows] & EXPLICIT) != 0
         if not mark:
-            rows = rows[(quads.flags[rows] & EXPLICIT) == 0]
+            rows, explicit = rows[~explicit], explicit[~explicit]
+        if self._hides:
+            rows = rows[explicit | ~with_surrogates(quads.rows[rows, :3].T, self.terms)]
         return np.ascontiguousarray(quads.rows[rows, :3].T)
 
     @property

@@ -19,6 +19,7 @@ from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import OPTIONS, Conflict, Options, Run, conflicts_in, name_text
 from penstock.reason.code import compiled
 from penstock.reason.quads import Quads
+from penstock.reason.surrogates import makes_surrogates, with_surrogates
 from penstock.rules.rule import Rule
 
 
@@ -33,6 +34,7 @@ class ElementReasoner:
         self._program = compiled(clauses_of(rules), knowledge.terms.key, transitive=options.transitive)
         self._meanings = {rule.name: rule.meaning for rule in rules}
         self._below = self._table(knowledge)
+        self._hides = not options.surrogates and makes_surrogates(self._program.clauses)
 
     def _table(self, knowledge: Knowledge) -> tuple[np.ndarray, ...] | None:
         rows = []
@@ -71,6 +73,8 @@ class ElementReasoner:
         """The occurrences, and behind them what was derived for the default graph."""
         quads: Quads = run.quads
         new = np.flatnonzero((quads.by[: quads.count] >= 0) & (quads.rows[: quads.count, 3] == 0))
+        if self._hides:
+            new = new[~with_surrogates(quads.rows[new, :3].T, terms)]
         if not len(new):
             return occurrences
         subject, predicate, object_, _, element = quads.rows[new].T

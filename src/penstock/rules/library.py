@@ -27,6 +27,7 @@ DESCRIPTIONS = {
     "p": "P, a part of OWL that goes with D*: table 7 of ter Horst, 2005",
     "owl2-rl": "OWL 2 RL/RDF: tables 4–9 of OWL 2 Profiles, with its conditions for contradictions",
     "swclos2": "SWCLOS2: the additional and the unsatisfiability rules of its manual, tables 13.4 and 13.5",
+    "owl2-direct": "Our own, for queries with class expressions: what OWL 2 RL leaves out, to go with it",
 }
 assert tuple(DESCRIPTIONS) == REGIMES
 

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from penstock.algebra.nodes import ParsedQuery, ParsedRule
 
-REGIMES = ("rdf", "rdfs", "rhodf", "dstar", "p", "owl2-rl", "swclos2")
+REGIMES = ("rdf", "rdfs", "rhodf", "dstar", "p", "owl2-rl", "swclos2", "owl2-direct")
 """The names of the regimes: sets of rules that specifications and papers define."""
+
+SURROGATES = "urn:penstock:literal#"
+"""IRIs that stand for literals where RDF has none, as subjects: workings of rules, which no query sees."""
 
 
 @dataclass(frozen=True)
