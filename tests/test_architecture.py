@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "runtime": RUNTIME,
     "pipeline": PIPELINE,
     "results": BASE | {"algebra", "columns", "runtime", "sinks"},
-    "warm": PIPELINE | {"pipeline"},
+    "warm": PIPELINE | {"materialisation", "pipeline"},
     "arguments": BASE,
     "batches": BASE | {"algebra", "results", "runtime"},
     "materialisation": DATA | {"arguments", "knowledge", "reason", "rules", "sinks"},

@@ -12,9 +12,12 @@ from penstock.decode.decoder import Decoder, warm_up
 from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program
-from penstock.knowledge.graphs import graph_of
+from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.languages import parse_query
+from penstock.materialisation import materialised
 from penstock.plan.catalog import StreamName
+from penstock.reason.elements import ElementReasoner
+from penstock.rules.reading import read_rules
 from penstock.terms import NamedNode
 from penstock.timeline import NEVER
 
@@ -52,6 +55,14 @@ s,p,o,start
     """,{0}:05Z
 """,
 }
+RULES = """PREFIX : <http://e.org/>
+INSERT { ?x :r ?y } WHERE { ?x :q ?y FILTER (?x != ?y && STR(?x) != "") } ;
+INSERT { ?x :q ?z } WHERE { ?x :q ?y . ?y :q ?z } ;
+INSERT { GRAPH ?x { ?y :t [] } } WHERE { ?x :q/:r* ?y } ;
+INSERT { ?x :u ?y } WHERE { GRAPH ?x { ?y :t ?z } }
+# contradiction: none
+SELECT ?x WHERE { ?x :never ?x }
+"""
 MAP = {
     "tableSchema": {
         "aboutUrl": "http://e.org/{id}",
@@ -65,12 +76,22 @@ def warm() -> None:
     """Calls every kernel once; takes seconds where nothing is compiled yet."""
     warm_up()
     Decoder("jsonl", map=read_map(MAP)).decode(b'{"id": "a b", "v": 1, "when": "2026-01-01T00:00:00Z"}\n')
+    reason()
     queries = [parse_query(PROLOGUE + text) for text in QUERIES]
     s, q, o = (NamedNode(f"http://e.org/{name}") for name in "sqo")
     known = graph_of([(s, q, o)], None)
     for several in (queries, *([query] for query in queries)):
         for graphs in ((), (known,)):
             run(pipeline.program(several, [StreamName(None)], graphs, shards=2, now=0))
+
+
+def reason() -> None:
+    """Closes a graph, and elements above it."""
+    rules = read_rules(RULES).rules
+    s, q, o, p = (NamedNode(f"http://e.org/{name}") for name in "sqop")
+    closure = materialised([graph_of([(s, q, o), (o, q, p)], None)], rules).closure
+    reasoner = ElementReasoner(rules, Knowledge((None,), (closure.triples,), closure.terms))
+    reasoner.close(Decoder("nquads").decode(SAMPLES["nquads"].format("2026-01-01T00:00").encode())[0])
 
 
 def run(program: Program) -> None:
