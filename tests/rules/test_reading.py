@@ -154,6 +154,30 @@ def test_a_byte_order_mark_and_windows_line_breaks():
         read_rules(text + " !", origin="my.rq")
 
 
+BROKEN = "INSERT { ?x p ?y } WHERE { ?x :p ?y }"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (f"# name: a\n{BROKEN}", "a"),
+        (f"# name: a\n{OTHER} ;\n{BROKEN}", "a"),
+        (f"# name: a\n{OTHER}\n{BROKEN}", None),
+        (f"# name: a\n{OTHER} # ;\n{BROKEN}", None),
+        (f"# name: a\n{OTHER} ;\n{OTHER}\n{BROKEN}", None),
+        (f"# name: a\n{OTHER}\n{OTHER}\n# NAME : b\n# meaning: ; INSERT\n{BROKEN}", "b"),
+        (f"# name: a\n{OTHER}\n# name: b\n{PREFIXES}{BROKEN}", "b"),
+        (f'# name: a\nINSERT {{ ?x :p "}} ; INSERT", <http://e/;#> }} WHERE {{}}\n{BROKEN}', None),
+        (f"# name: a\nINSERT {{ ?x :p ?y \n# name: b\n{BROKEN}", "a"),
+        (f"{OTHER} ;\n{BROKEN}", None),
+    ],
+)
+def test_a_syntax_error_is_told_with_the_rule_that_it_is_in(text, rule):
+    message = shown(text).splitlines()[0]
+    assert ("rule " in message) == (rule is not None)
+    assert rule is None or f": rule {rule}: " in message
+
+
 # --- what is refused ----------------------------------------------------------------------
 
 

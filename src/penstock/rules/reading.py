@@ -30,6 +30,13 @@ _NAME = re.compile(r"[^\s,()]+")
 _REGIME = re.compile(r"([^\s,()]+)[ \t]*(?:\(([^()]*)\))?[ \t]*(?:,|$)[ \t]*")
 _HIDING = re.compile(r"<[^<>\s]*>|\#[^\r\n]*")
 _SEMICOLON = re.compile(rf"({_HIDING.pattern})|;")
+_OUTLINE = re.compile(
+    r"^\ufeff?[ \t]*\#+[ \t]*name[ \t]*:(?P<name>.*)$|"
+    + _HIDING.pattern
+    + r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?P<brace>[{}])|(?P<end>;)"""
+    r"|\b(?P<begin>INSERT|SELECT|CONSTRUCT|ASK|DESCRIBE)\b",
+    re.I | re.M,
+)
 _WITHOUT_NAME = "rule"
 
 
@@ -134,10 +141,22 @@ def rules_of(module: Module) -> RuleText:
 
 
 def _rule_at(text: str, line: int) -> str | None:
-    """The name in the last header before the end of a line."""
-    before = "\n".join(text.splitlines()[:line])
-    names = [found[2] for found in _LINE.finditer(before) if found[1].lower() == "name"]
-    return names[-1] if names else None
+    """The name of the rule in which a line stands, of a text that is no module: if a header gives it one."""
+    before = "".join(text.splitlines(keepends=True)[:line])
+    name, depth, begun, ended = None, 0, False, False
+    for found in _OUTLINE.finditer(before):
+        if found["brace"]:
+            depth += 1 if found["brace"] == "{" else -1
+        elif depth > 0:
+            continue
+        elif found["name"] is not None:
+            name, begun = found["name"].strip(), False
+        elif found["end"]:
+            ended = True
+        elif found["begin"]:  # the header holds for the first statement, and for what follows a semicolon
+            name = name if ended or not begun else None
+            begun, ended = True, False
+    return name
 
 
 class _Reader:
