@@ -307,8 +307,8 @@ class _Reader:
             self.rule,
             body,
             tuple(atom.mapped(change) for atom in head),
-            tuple(dict.fromkeys(_changed(each, named) for each in conditions)),
-            tuple((var, _changed(expression, named)) for var, expression in binds),
+            tuple(dict.fromkeys(changed(each, named) for each in conditions)),
+            tuple((var, changed(expression, named)) for var, expression in binds),
             tuple(table.mapped(change) for table in case.tables),
             None if shown is None else tuple(shown),
         )
@@ -337,7 +337,7 @@ TRUE = Literal("true", datatype=XSD.boolean)
 def _seen(expression: Expression, bound: set[Var]) -> Expression:
     """An expression as its own group sees it: variables from outside are unbound in it."""
     outside = {var: _NOT_THERE for var in variables_in(expression) if var not in bound}
-    return _changed(expression, outside) if outside else expression
+    return changed(expression, outside) if outside else expression
 
 
 def variables_in(expression: Expression) -> set[Var]:
@@ -354,11 +354,12 @@ def constants_in(expression: Expression) -> set[Term]:
     return set() if isinstance(expression, Var) else {expression}
 
 
-def _changed(expression: Expression, named: dict[Var, Position]) -> Expression:
+def changed(expression: Expression, named: dict[Var, Position]) -> Expression:
+    """An expression with variables renamed, or replaced by terms."""
     if isinstance(expression, Var):
         return named.get(expression, expression)
     if isinstance(expression, Call):
-        args = tuple(_changed(each, named) for each in expression.args)
+        args = tuple(changed(each, named) for each in expression.args)
         if expression.name == "BOUND" and not isinstance(args[0], Var):
             return TRUE
         return Call(expression.name, args)

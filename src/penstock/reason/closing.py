@@ -144,6 +144,11 @@ class Run:
         known = kernel.contained(self.below[0], self.below[2], quads)
         return quads[~known], flags[~known]
 
+    def elements_with(self, rule: str) -> np.ndarray:
+        """The elements of which the checks of a rule have found something."""
+        found = [elements for clause, elements, _ in self.reported if clause.rule == rule]
+        return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+
     def counts(self, array: np.ndarray) -> dict[str, int]:
         return {rule: int(n) for rule, n in zip(self.program.rules, array, strict=False) if n}
 
@@ -246,9 +251,11 @@ def conflicts_in(run: Run, meanings: dict[str, str]) -> list[tuple[int, Conflict
     """What checks have found, with the element that it is about."""
     found: dict[tuple[int, Conflict], None] = {}
     for clause, _, columns in run.reported:
+        if clause.rule not in meanings:
+            continue
         for element, *ids in np.unique(columns, axis=1).T.tolist():
             terms = (
                 (var.name, run.terms.term(id_)) for var, id_ in zip(clause.shown, ids, strict=True) if id_
             )
-            found.setdefault((element, Conflict(clause.rule, meanings.get(clause.rule, ""), tuple(terms))))
+            found.setdefault((element, Conflict(clause.rule, meanings[clause.rule], tuple(terms))))
     return list(found)

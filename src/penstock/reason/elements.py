@@ -6,8 +6,9 @@ interval and its number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -17,41 +18,82 @@ from penstock.decode.occurrences import Occurrences, merge_terms
 from penstock.knowledge.graphs import Knowledge
 from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import OPTIONS, Conflict, Options, Run, conflicts_in, name_text
-from penstock.reason.code import compiled
+from penstock.reason.code import Compiled, compiled
 from penstock.reason.quads import Quads
+from penstock.reason.selecting import GUARD, Selection, Wanted, selected
 from penstock.reason.surrogates import makes_surrogates, with_surrogates
 from penstock.rules.rule import Rule
+
+LEAST_TRIED = 100
+"""Elements, after half of which have brought ontologies all are closed with all rules at once."""
+
+
+@dataclass
+class _Program:
+    """A program, and static knowledge closed under it, when it is needed."""
+
+    compiled: Compiled
+    close: Callable[[Compiled], Run]
+
+    @cached_property
+    def below(self) -> tuple[np.ndarray, ...] | None:
+        run = self.close(self.compiled)
+        return run.linked() if run.quads.count else None
+
+    def run(self, rows: np.ndarray, terms: TermTable, options: Options) -> Run:
+        """Rows of elements, and all that follows from them."""
+        run = Run(self.compiled, terms, options, self.below, 2 * len(rows) + 64)
+        run.add(rows, explicit=True)
+        return run
 
 
 class ElementReasoner:
     """Closes each element, with static knowledge (named graphs too) below."""
 
-    def __init__(self, rules: Sequence[Rule], knowledge: Knowledge, options: Options = OPTIONS) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        knowledge: Knowledge,
+        options: Options = OPTIONS,
+        wanted: Wanted | None = None,
+    ) -> None:
         self.options = options
         self.conflicts: list[tuple[int, Conflict]] = []
         self.dropped: dict[str, int] = {}
         self._terms = knowledge.terms
-        self._program = compiled(clauses_of(rules), knowledge.terms.key, transitive=options.transitive)
         self._meanings = {rule.name: rule.meaning for rule in rules}
-        self._below = self._table(knowledge)
-        self._hides = not options.surrogates and makes_surrogates(self._program.clauses)
+        key = knowledge.terms.key
+        self._all = _Program(compiled(clauses_of(rules), key, transitive=options.transitive), self._closed)
+        self._hides = not options.surrogates and makes_surrogates(self._all.compiled.clauses)
+        self._static = self._rows(knowledge)
+        self.selection: Selection | None = None
+        self._selected: _Program | None = None
+        if wanted is not None:
+            self.selection = selected(
+                clauses_of(rules), self._closed(self._all.compiled), wanted, self._terms
+            )
+            program = compiled(self.selection.clauses, key, transitive=options.transitive)
+            self._selected = _Program(program, self._closed)
+        self._tried = self._redone = 0  # elements, and of these such that brought ontologies
 
-    def _table(self, knowledge: Knowledge) -> tuple[np.ndarray, ...] | None:
-        rows = []
+    def _rows(self, knowledge: Knowledge) -> np.ndarray:
+        """Static knowledge as rows."""
+        rows = [np.empty((0, 5), np.int64)]
         for name, triples in zip(knowledge.names, knowledge.triples, strict=True):
             part = np.zeros((triples.shape[1], 5), np.int64)
             part[:, :3] = triples.T
             part[:, 3] = 0 if name is None else hash_text(name_text(name), self._terms.key)
             rows.append(part)
-        rows = np.concatenate(rows) if rows else np.empty((0, 5), np.int64)
-        if not len(rows):
-            return None
+        return np.concatenate(rows)
+
+    def _closed(self, program: Compiled) -> Run:
+        """Static knowledge under a program: closed already, but for the workings of rules."""
         terms = TermTable(key=self._terms.key, below=self._terms)
-        for constant in self._program.constants:
+        for constant in program.constants:
             terms.add(constant)
-        run = Run(self._program, terms, self.options, capacity=len(rows))
-        run.add(rows, explicit=False)  # closed already, but for the workings of rules
-        return run.linked()
+        run = Run(program, terms, self.options, capacity=len(self._static))
+        run.add(self._static, explicit=False)
+        return run
 
     def wanted(self, predicates: np.ndarray | None) -> np.ndarray | None:
         return None
@@ -63,21 +105,44 @@ class ElementReasoner:
         rows[:, :3] = triples[:, there].T
         rows[:, 4] = occurrences.element[there]
         terms = TermTable(occurrences.terms, key=self._terms.key, below=self._terms)
-        run = Run(self._program, terms, self.options, self._below, 2 * len(rows) + 64)
-        run.add(rows, explicit=True)
-        self.conflicts = conflicts_in(run, self._meanings)
-        self.dropped = run.counts(run.dropped)
-        return self._with(occurrences, run, terms)
+        self.conflicts, self.dropped = [], {}
+        new = self._derived(rows, terms)
+        return self._with(occurrences, new, terms) if len(new) else occurrences
 
-    def _with(self, occurrences: Occurrences, run: Run, terms: TermTable) -> Occurrences:
-        """The occurrences, and behind them what was derived for the default graph."""
+    def _derived(self, rows: np.ndarray, terms: TermTable) -> np.ndarray:
+        """What follows from rows of elements, for the default graph."""
+        if self._selected is None or 2 * self._redone > max(self._tried, LEAST_TRIED):
+            return self._new(self._all.run(rows, terms, self.options))
+        chosen = rows
+        if self.selection.predicates is not None:
+            chosen = rows[np.isin(rows[:, 1], self.selection.predicates)]
+        run = self._selected.run(chosen, terms, self.options)
+        again = run.elements_with(GUARD)
+        self._tried += len(np.unique(rows[:, 4]))
+        self._redone += len(again)
+        new = self._new(run, again)
+        if len(again):
+            others = self._all.run(rows[np.isin(rows[:, 4], again)], terms, self.options)
+            new = np.concatenate([new, self._new(others)])
+        return new
+
+    def _new(self, run: Run, without: Sequence[int] = ()) -> np.ndarray:
+        """What a run has derived; what it found out is noted. Some elements are left out."""
+        left = set(without)
+        found = conflicts_in(run, self._meanings)
+        self.conflicts += [(element, conflict) for element, conflict in found if element not in left]
+        for rule, count in run.counts(run.dropped).items():
+            self.dropped[rule] = self.dropped.get(rule, 0) + count
         quads: Quads = run.quads
         new = np.flatnonzero((quads.by[: quads.count] >= 0) & (quads.rows[: quads.count, 3] == 0))
+        rows = quads.rows[new]
         if self._hides:
-            new = new[~with_surrogates(quads.rows[new, :3].T, terms)]
-        if not len(new):
-            return occurrences
-        subject, predicate, object_, _, element = quads.rows[new].T
+            rows = rows[~with_surrogates(rows[:, :3].T, run.terms)]
+        return rows[~np.isin(rows[:, 4], without)] if len(without) else rows
+
+    def _with(self, occurrences: Occurrences, new: np.ndarray, terms: TermTable) -> Occurrences:
+        """The occurrences, and behind them what was derived."""
+        subject, predicate, object_, _, element = new.T
         elements, first = np.unique(occurrences.element, return_index=True)
         of = first[np.searchsorted(elements, element)]
         columns = zip(
@@ -97,13 +162,13 @@ class ElementReasoner:
             ),
             element=np.concatenate([occurrences.element, element]),
             graph=np.concatenate([graph, graph[of]]) if len(graph) else graph,
-            terms=merge_terms([occurrences.terms, self._texts(occurrences, quads.rows[new, :3], terms)]),
+            terms=merge_terms([occurrences.terms, self._texts(occurrences, new[:, :3], terms)]),
         )
 
     def _texts(self, occurrences: Occurrences, triples: np.ndarray, terms: TermTable) -> TermChunk:
         """The texts of derived triples that the occurrences do not have."""
         ids = np.unique(triples)
         ids = ids[~np.isin(ids, occurrences.terms.ids)]
-        for constant in self._program.constants:
+        for constant in self._all.compiled.constants:
             terms.add(constant)
         return terms.subset(ids)

@@ -1,0 +1,316 @@
+"""Which clauses can contribute to what is wanted, as long as elements bring no ontology.
+
+Atoms in the vocabulary of RDF, RDFS and OWL are about ontologies. They are looked up in the static
+knowledge alone: a clause whose axioms are not there derives nothing, and of the others it is then known
+what they derive, and from what. From what is wanted, back through these, follows which are needed. What
+elements must not bring for this to hold is watched for by *guards*; an element that brings it is
+closed with all clauses instead. So the choice is never one of right or wrong, only of speed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from penstock.algebra.nodes import Call, Expression, Var
+from penstock.columns.ids import id_of
+from penstock.columns.terms import TermTable
+from penstock.reason.clauses import WORKINGS, Atom, Clause, Table, changed, variables_in
+from penstock.reason.closing import Run
+from penstock.reason.code import compiled
+from penstock.terms import RDF, NamedNode, Term
+
+_OF_ONTOLOGIES = (
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "http://www.w3.org/2000/01/rdf-schema#",
+    "http://www.w3.org/2002/07/owl#",
+)
+_OF_EVERYTHING = frozenset(
+    NamedNode(iri)
+    for iri in ("http://www.w3.org/2002/07/owl#Thing", "http://www.w3.org/2000/01/rdf-schema#Resource")
+)
+ANY = 0
+GUARD = "guard"  # what guards are called; no rule's name, for it reports and derives nothing
+
+Wanted = frozenset[tuple[Term | None, Term | None]]
+"""Predicates, and of rdf:type also classes; None: any."""
+Key = tuple[int, int]
+"""Of a triple its predicate, and if that is rdf:type its class; 0: any."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The clauses that are needed, guards among them, and by rule what it derives that is needed."""
+
+    clauses: tuple[Clause, ...]
+    predicates: np.ndarray | None  # of all triples that can take part; None: any
+    reasons: dict[str, tuple[Key, ...]]
+
+
+@dataclass(frozen=True)
+class _Instance:
+    """What a clause derives, and from what, where its axioms are bound."""
+
+    clause: int
+    heads: tuple[Key, ...]
+    premises: tuple[Key, ...]
+
+
+def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted, terms: TermTable) -> Selection:
+    """The clauses needed for what is wanted, above static knowledge that is closed under all of them."""
+    selecting = Selecting(clauses, terms.key)
+    known = TermTable(key=terms.key, below=terms)
+    questions = compiled(selecting.questions(), terms.key)
+    for constant in questions.constants:
+        known.add(constant)
+    run = Run(questions, known, closed.options, capacity=closed.quads.count)
+    run.add(closed.quads.rows[closed.quads.present()], explicit=False)
+    answers = [(clause, columns[1:]) for clause, _, columns in run.reported]
+    return selecting.selection(answers, wanted, known)
+
+
+class Selecting:
+    """The clauses of some rules, in static knowledge that is closed under them."""
+
+    def __init__(self, clauses: Sequence[Clause], key: int) -> None:
+        self.key = key
+        self.type = id_of(RDF.type, key)
+        self._auxiliary = _of_ontologies_alone(clauses)
+        self._reflexive = {
+            atom.predicate
+            for clause in clauses
+            for atom in clause.head
+            if atom.subject == atom.object and isinstance(atom.predicate, NamedNode)
+        }
+        self.clauses = [part for clause in clauses for part in self._cases(clause)]
+        self.axioms = [tuple(filter(self.is_axiom, clause.body)) for clause in self.clauses]
+
+    def is_axiom(self, atom: Atom) -> bool:
+        """Whether an atom is about ontologies."""
+        if atom.predicate in self._reflexive and atom.subject == atom.object:
+            return False  # everything is: it says nothing
+        return about_ontologies(atom) or (atom.graph == WORKINGS and atom.predicate in self._auxiliary)
+
+    def _cases(self, clause: Clause) -> list[Clause]:
+        """A clause with a relation that is reflexive: once for two things, once for one and the same."""
+        for atom in clause.body:
+            one, other = atom.subject, atom.object
+            apart = Call("!", (Call("SAMETERM", (one, other)),))
+            if (
+                atom.predicate in self._reflexive
+                and isinstance(one, Var)
+                and isinstance(other, Var)
+                and one != other
+                and apart not in clause.conditions
+            ):
+                same = _renamed(clause, other, one)
+                both = replace(clause, conditions=(*clause.conditions, apart))
+                return [*self._cases(both), *(self._cases(same) if not _says_nothing(same) else ())]
+        return [] if _says_nothing(clause) else [clause]
+
+    def questions(self) -> list[Clause]:
+        """For each clause with axioms: where do they hold?"""
+        return [
+            Clause(
+                str(number),
+                axioms,
+                conditions=tuple(each for each in self.clauses[number].conditions if _about(each, axioms)),
+                shown=tuple(dict.fromkeys(var for atom in axioms for var in atom.variables())),
+            )
+            for number, axioms in enumerate(self.axioms)
+            if axioms
+        ]
+
+    def guards(self) -> list[Clause]:
+        """What elements must not bring."""
+        found: dict[Clause, None] = {}
+        subject, object_, graph = Var("s"), Var("o"), None
+        for axioms in self.axioms:
+            for atom in axioms:
+                if atom.graph == WORKINGS:
+                    continue  # derived from such as are watched
+                target = object_ if isinstance(atom.object, Var) else atom.object
+                conditions = ()
+                if atom.predicate in self._reflexive:
+                    conditions = (Call("!", (Call("SAMETERM", (subject, target)),)),)
+                if atom.predicate != RDF.type:
+                    target = object_
+                body = (Atom(subject, atom.predicate, target, graph),)
+                found.setdefault(Clause(GUARD, body, conditions=conditions, shown=()))
+        return list(found)
+
+    def selection(
+        self,
+        answers: Iterable[tuple[Clause, np.ndarray]],
+        wanted: Wanted,
+        tables: TermTable,
+    ) -> Selection:
+        """What is needed, given the answers to `questions` as columns by variable."""
+        instances = self._instances(answers, tables)
+        guards = self.guards()
+        roots = {
+            (ANY if p is None else id_of(p, self.key), ANY if c is None else id_of(c, self.key))
+            for p, c in wanted
+        }
+        roots |= {self._key(guard.body[0], {}) for guard in guards}
+        for instance in instances:
+            if self.clauses[instance.clause].is_check:
+                roots.update(instance.premises)
+        needed, used = _needed(instances, roots)
+        reasons: dict[str, dict[Key, None]] = {}
+        for instance in used:
+            heads = reasons.setdefault(self.clauses[instance.clause].rule, {})
+            heads.update(dict.fromkeys(instance.heads))
+        clauses = sorted({instance.clause for instance in used})
+        predicates = None
+        if all(predicate != ANY for predicate, _ in needed):
+            predicates = np.array(sorted({predicate for predicate, _ in needed}), np.int64)
+        return Selection(
+            (*(self.clauses[number] for number in clauses), *guards),
+            predicates,
+            {rule: tuple(heads) for rule, heads in reasons.items()},
+        )
+
+    def _instances(self, answers: Iterable[tuple[Clause, np.ndarray]], terms: TermTable) -> list[_Instance]:
+        found: dict[_Instance, None] = {}
+        for question, columns in answers:
+            number = int(question.rule)
+            vars_ = question.shown
+            tables = self.clauses[number].tables
+            for row in np.unique(columns, axis=1).T.tolist():
+                bound = dict(zip(vars_, row, strict=True))
+                if all(_allows(table, bound, terms) for table in tables):
+                    found.setdefault(self._instance(number, bound))
+        for number, axioms in enumerate(self.axioms):
+            if not axioms:
+                found.setdefault(self._instance(number, {}))
+        return list(found)
+
+    def _instance(self, number: int, bound: dict[Var, int]) -> _Instance:
+        clause = self.clauses[number]
+        premises = [atom for atom in clause.body if atom not in self.axioms[number]]
+        return _Instance(
+            number,
+            tuple(dict.fromkeys(self._key(atom, bound) for atom in clause.head)),
+            tuple(dict.fromkeys(self._key(atom, bound) for atom in premises)),
+        )
+
+    def _key(self, atom: Atom, bound: dict[Var, int]) -> Key:
+        predicate, object_ = (self._id(each, bound) for each in (atom.predicate, atom.object))
+        return predicate, object_ if predicate == self.type else ANY
+
+    def _id(self, position, bound: dict[Var, int]) -> int:
+        if isinstance(position, Var):
+            return bound.get(position, ANY)
+        return id_of(position, self.key)
+
+
+def about_ontologies(atom: Atom) -> bool:
+    """Whether an atom is written in the vocabulary of ontologies."""
+    if atom.graph is not None or not isinstance(atom.predicate, NamedNode):
+        return False
+    if atom.predicate == RDF.type:
+        return (
+            isinstance(atom.object, NamedNode)
+            and atom.object.value.startswith(_OF_ONTOLOGIES)
+            and atom.object not in _OF_EVERYTHING
+        )
+    return atom.predicate.value.startswith(_OF_ONTOLOGIES)
+
+
+def _of_ontologies_alone(clauses: Sequence[Clause]) -> frozenset[NamedNode]:
+    """The auxiliary relations that are closed over ontologies only."""
+    made: dict[NamedNode, list[Clause]] = defaultdict(list)
+    for clause in clauses:
+        for atom in clause.head:
+            if atom.graph == WORKINGS:
+                made[atom.predicate].append(clause)
+    alone = set(made)
+    while True:
+        fit = {
+            predicate
+            for predicate in alone
+            if all(
+                about_ontologies(atom) or (atom.graph == WORKINGS and atom.predicate in alone)
+                for clause in made[predicate]
+                for atom in clause.body
+            )
+        }
+        if fit == alone:
+            return frozenset(alone)
+        alone = fit
+
+
+def _renamed(clause: Clause, var: Var, other: Var) -> Clause:
+    """A clause in which two variables are one."""
+
+    def change(position):
+        return other if position == var else position
+
+    binds = tuple((bound, changed(expression, {var: other})) for bound, expression in clause.binds)
+    if clause.shown is not None and var in clause.shown:
+        binds = (*binds, (var, other))
+    return replace(
+        clause,
+        body=tuple(dict.fromkeys(atom.mapped(change) for atom in clause.body)),
+        head=tuple(atom.mapped(change) for atom in clause.head),
+        conditions=tuple(changed(each, {var: other}) for each in clause.conditions),
+        binds=binds,
+        tables=tuple(table.mapped(change) for table in clause.tables),
+    )
+
+
+def _says_nothing(clause: Clause) -> bool:
+    """Whether a clause derives only what it begins from."""
+    return not clause.is_check and bool(clause.head) and set(clause.head) <= set(clause.body)
+
+
+def _about(condition: Expression, axioms: Sequence[Atom]) -> bool:
+    """Whether a condition looks at nothing but axioms."""
+    return variables_in(condition) <= {var for atom in axioms for var in atom.variables()}
+
+
+def _allows(table: Table, bound: dict[Var, int], terms: TermTable) -> bool:
+    """Whether VALUES has a row that agrees with what is bound."""
+    places = [place for place, var in enumerate(table.vars) if var in bound]
+    return any(
+        all(row[place] is None or terms.add(row[place]) == bound[table.vars[place]] for place in places)
+        for row in table.rows
+    )
+
+
+def _needed(instances: Sequence[_Instance], roots: set[Key]) -> tuple[set[Key], list[_Instance]]:
+    """All keys that something wanted may depend on, and the instances that derive one of them."""
+    by_head: dict[Key, list[int]] = defaultdict(list)
+    by_predicate: dict[int, list[int]] = defaultdict(list)
+    for number, instance in enumerate(instances):
+        for predicate, class_ in instance.heads:
+            by_head[predicate, class_].append(number)
+            by_predicate[predicate].append(number)
+    used = [False] * len(instances)
+    needed: set[Key] = set()
+    waiting = list(roots)
+    while waiting:
+        key = waiting.pop()
+        if key in needed:
+            continue
+        needed.add(key)
+        predicate, class_ = key
+        if predicate == ANY:
+            fitting: Iterable[int] = range(len(instances))
+        elif class_ == ANY:
+            fitting = by_predicate[predicate] + by_predicate[ANY]
+        else:
+            fitting = by_head[key] + by_head[predicate, ANY] + by_predicate[ANY]
+        for number in fitting:
+            if not used[number] and instances[number].heads:
+                used[number] = True
+                waiting += instances[number].premises
+    for number, instance in enumerate(
+        instances
+    ):  # checks derive nothing, and what they need is among the roots
+        used[number] |= not instance.heads
+    return needed, [instance for instance, yes in zip(instances, used, strict=True) if yes]
