@@ -55,9 +55,13 @@ class Case:
     @property
     def kept(self) -> bool:
         """Whether pyoxigraph's store gives all its terms back as they are."""
-        told = [*self.given, *(_triples(self.result[0]) if self.arrow != "!!" else ())]
+        told = [*self.given, *(self.told if self.arrow != "!!" else ())]
         told += [(None, None, term) for solution in self.solutions for _, term in solution]
         return all(kept(o) for _, _, o in told if isinstance(o, Literal))
+
+    @property
+    def told(self) -> frozenset[Triple]:
+        return _triples(self.result[0])
 
     @property
     def solutions(self) -> frozenset[Solution]:
@@ -65,10 +69,10 @@ class Case:
 
     def holds(self, new: Iterable[Triple]) -> bool:
         """Whether these new triples are as the case says."""
-        new, told = frozenset(new), _triples(self.result[0])
+        new, told = frozenset(new), self.told
         match self.arrow:
             case "=>":
-                return _canonical(new) == _canonical(told)
+                return canonical(new) == canonical(told)
             case "~>":
                 return told <= new
             case "/>":
@@ -85,8 +89,9 @@ def _solution(line: str) -> Solution:
     return frozenset((name, next(iter(_triples(f":s :p {term}")))[2]) for name, term in pairs)
 
 
-def _canonical(found: frozenset[Triple]) -> frozenset[Quad]:
+def canonical(found: Iterable[Triple]) -> frozenset[Quad]:
     """The triples with blank nodes named by what is said of them."""
+    found = frozenset(found)
     if not any(isinstance(term, BlankNode) for triple in found for term in triple):
         return frozenset(Quad(*triple) for triple in found)
     dataset = Dataset(Quad(*triple) for triple in found)
