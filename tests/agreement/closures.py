@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from importlib.resources import files
 from random import Random
 
 import numpy as np
@@ -27,6 +26,7 @@ from penstock.decode.occurrences import Occurrences
 from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.reason.closing import Closure, Conflict, Options
 from penstock.reason.elements import ElementReasoner
+from penstock.rules import library
 from penstock.rules.reading import read_rules
 from penstock.rules.rule import REGIMES, Rule
 from penstock.terms import BlankNode, NamedNode, Term
@@ -65,22 +65,13 @@ class ClosureCase:
 
 
 @lru_cache(maxsize=None)
-def library() -> dict[str, Rule]:
+def every_rule() -> dict[str, Rule]:
     """All rules of the libraries, by name."""
-    found = {}
-    for file in sorted(files("penstock.rules").joinpath("library").iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".rq"):
-            for rule in read_rules(file.read_text("utf-8"), origin=file.name).rules:
-                found[rule.name] = rule
-    return found
+    return {name: library.rule(name) for name in library.entries()}
 
 
 def of_regime(name: str) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (rule.name, rule.text)
-        for rule in library().values()
-        if any(regime == name for regime, _ in rule.regimes)
-    )
+    return tuple((rule.name, rule.text) for rule in library.regime(name))
 
 
 def make_case(seed: int, kind: str | None = None) -> ClosureCase:
@@ -98,7 +89,7 @@ def make_case(seed: int, kind: str | None = None) -> ClosureCase:
 
 
 def some_rules(random: Random) -> tuple[tuple[str, str], ...]:
-    chosen = random.sample(list(library().values()), random.randint(3, 40))
+    chosen = random.sample(list(every_rule().values()), random.randint(3, 40))
     return tuple((rule.name, rule.text) for rule in chosen)
 
 
@@ -124,7 +115,7 @@ def expected(case: ClosureCase) -> Meaning:
 
 
 def rules_of(case: ClosureCase) -> list[Rule]:
-    known = library()
+    known = every_rule()
     found = []
     for name, text in case.rules:
         rule = known.get(name)

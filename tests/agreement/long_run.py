@@ -5,6 +5,8 @@
     python tests/agreement/long_run.py sql FIRST COUNT       20,000 elements and more each
     python tests/agreement/long_run.py lives FIRST COUNT     other queries come and go meanwhile
     python tests/agreement/long_run.py changing FIRST COUNT  histories of rows that come and leave
+    python tests/agreement/long_run.py closures FIRST COUNT  rules: the engine and the fixpoint of their texts
+    python tests/agreement/long_run.py owlrl FIRST COUNT     RDFS and OWL 2 RL: the engine and owlrl
 
 Cases run with 1, 2 or 8 shards, with tiny thresholds and with the real ones, some of them with late
 elements, and in some of them shards are restored from their stored chunks between batches. Prints each
@@ -23,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agreement import large_streams  # noqa: E402
+from agreement import closures, large_streams  # noqa: E402
 from agreement.changing_runs import differences  # noqa: E402
 from agreement.engine_runs import engine_answers  # noqa: E402
 from agreement.histories import make_history  # noqa: E402
@@ -124,6 +126,38 @@ def against_changing(seed: int) -> Outcome | None:
     return count, bool(history.late)
 
 
+def against_fixpoint(seed: int) -> Outcome | None:
+    """Compares closures under random rules; answers are what they derive."""
+    case = closures.make_case(seed)
+    try:
+        right = closures.expected(case)
+    except closures.NoFixpoint:
+        return None
+    lines = closures.differences(case, right)
+    if lines:
+        small = closures.shrunk(case)
+        raise Differs("\n".join([*lines, "", str(small), *(closures.disagreement(small) or ())]))
+    derived = len(right.static) - len(case.static)
+    return derived + sum(len(found) for found, _, _ in right.elements), False
+
+
+def against_owlrl(seed: int) -> Outcome | None:
+    """Compares a closure of the engine with owlrl's, but for owlrl's deviations."""
+    from agreement import owlrl_closures
+
+    regime = owlrl_closures.REGIMES[seed % 2]
+    given = owlrl_closures.comparable(regime, seed)
+    theirs = None if given is None else owlrl_closures.closed_by_owlrl(regime, given)
+    if theirs is None:
+        return None
+    ours = owlrl_closures.closed_by_engine(regime, given)
+    if ours != theirs:
+        lines = [f"   only owlrl {each}" for each in sorted(map(str, theirs - ours))[:5]]
+        lines += [f"   only ours  {each}" for each in sorted(map(str, ours - theirs))[:5]]
+        raise Differs("\n".join([regime, *lines, *(" ".join(map(str, triple)) for triple in given)]))
+    return len(ours) - len(given), False
+
+
 def compared(compare: Callable[[int], Outcome | None], seeds: range) -> Iterator[tuple[int, Counter[str]]]:
     """Compares cases; after each, its seed and the counts so far."""
     counts: Counter[str] = Counter()
@@ -158,6 +192,8 @@ def main(kind: str, first: int, count: int) -> int:
         "sql": against_sql,
         "changing": against_changing,
         "lives": with_others,
+        "closures": against_fixpoint,
+        "owlrl": against_owlrl,
     }
     compare = kinds[kind]
     counts: Counter[str] = Counter()

@@ -118,12 +118,12 @@ class Writer:
 
     def body(self, words: tuple[str, ...]) -> tuple[str, list[str]]:
         """The inside of a WHERE, and the variables that it certainly binds."""
-        count = self.random.choice((1, 2, 2, 3))
+        count = self.random.choice((1, 1, 2, 2, 3))
         names = ["x", "y", "z", "v"][: count + 1]
         parts, bound = [], []
         for place in range(count):
             one, other = names[place], names[place + 1]
-            if self.random.random() < 0.15:
+            if self.random.random() < 0.06:
                 other = self.random.choice(names[: place + 1])
             if self.random.random() < 0.3:
                 one, other = other, one

@@ -23,6 +23,7 @@ from penstock.reason.code import (
     NEW_PATH,
     SAME,
     UNGUARDED,
+    WORKINGS_ID,
 )
 from penstock.reason.quads import DEAD, LITERAL, PATH, enter, entered, find, key_of, link
 
@@ -322,7 +323,8 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                             p, kind_p = term_at(heads_of, head, 3, env, kinds)
                             o, kind_o = term_at(heads_of, head, 6, env, kinds)
                             g, kind_g = term_at(heads_of, head, 9, env, kinds)
-                            if kind_s == LITERAL or kind_p != 0 or kind_g == LITERAL:
+                            # a path may begin at a literal; its workings are no triples
+                            if (kind_s == LITERAL and g != WORKINGS_ID) or kind_p != 0 or kind_g == LITERAL:
                                 dropped[rule] += 1
                                 continue
                             if has_below and find(low_rows, low_slots, s, p, o, g, 0) >= 0:

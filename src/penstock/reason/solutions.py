@@ -149,7 +149,8 @@ class Solutions:
             bound = np.all([column != UNBOUND for column in made[:3]], axis=0)
             if isinstance(atom.graph, Var):
                 bound &= made[3] != UNBOUND
-            legal = bound & (kinds[0] != LITERAL) & (kinds[1] == IRI) & (kinds[3] != LITERAL)
+            begins = (kinds[0] != LITERAL) | (made[3] == WORKINGS_ID)  # a path may begin at a literal
+            legal = bound & begins & (kinds[1] == IRI) & (kinds[3] != LITERAL)
             dropped += int((bound & ~legal).sum())
             rows.append(np.stack([*made, self.elements], axis=1)[legal])
             flags.append((kinds[0] | kinds[2] << 2 | kinds[3] << 4)[legal])
