@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from api.test_materialisation import DATA, ONTOLOGY, RULES
 from penstock import cli
+from penstock.cli.options import INTERRUPTED
 from penstock.materialisation import materialised
+from penstock.reason import kernel
 from penstock.reason.closing import Options
 
 
@@ -115,6 +119,30 @@ def test_a_loop_of_subclasses_just_works(files, capsys):
     )
     assert cli.call(["reason", "loop.ttl", "--rules", "scm-sco", "--rules", "cax-sco", "--out", "x.nt"]) == 0
     assert "4 triples and 8 inferred" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_130_and_leaves_no_file(files, capsys, monkeypatch):
+    (files / "long.nt").write_text("".join(f"<x:{i}> <x:next> <x:{i + 1}> .\n" for i in range(1500)))
+    (files / "long.rq").write_text("INSERT { ?x <x:next> ?z } WHERE { ?x <x:next> ?y . ?y <x:next> ?z }")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupted)
+    close = kernel.close
+
+    def close_under_way(*arguments):  # a million pairs follow: it is the kernel that is interrupted
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
+        return close(*arguments)
+
+    assert cli.call(["reason", "data.ttl", "--rules", "long.rq", "--check"]) == 0  # the kernel is loaded
+    monkeypatch.setattr(kernel, "close", close_under_way)
+    try:
+        assert cli.call(["reason", "long.nt", "--rules", "long.rq", "--out", "closed.nt"]) == INTERRUPTED
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert "stopped by Ctrl-C" in capsys.readouterr().err
+    assert not list(files.glob("*closed.nt*"))
 
 
 def test_help_teaches(capsys):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +20,7 @@ from penstock.reason.surrogates import makes_surrogates, with_surrogates
 from penstock.rules.rule import Rule
 from penstock.terms import Term
 
-AT_A_TIME = 1 << 22  # rows that the kernel takes before it lets Python see to signals
+AT_A_TIME = 1 << 16  # rows that the kernel takes before it lets Python see to signals
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,20 @@ def nothing_below() -> tuple[np.ndarray, ...]:
     """The table below a closure that stands on nothing."""
     empty = np.empty((0, 5), np.int64), np.empty(0, np.uint8), np.full(1, -1, np.int32)
     return *empty, np.full((1, 1), -1, np.int32), np.empty((1, 0), np.int32)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C while a kernel runs is noticed when it returns; then it is below a heap of SystemErrors."""
+    try:
+        yield
+    except SystemError as problem:
+        cause: BaseException | None = problem
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__
+        if isinstance(cause, KeyboardInterrupt):
+            raise cause from None
+        raise
 
 
 class Run:
@@ -82,17 +97,18 @@ class Run:
         quads = self.quads
         while quads.done < quads.count:
             table = (quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following)
-            table, quads.count, quads.done, found = kernel.close(
-                self.program.code,
-                self.below,
-                table,
-                quads.count,
-                quads.done,
-                quads.done + AT_A_TIME,
-                self.derived,
-                self.dropped,
-                self.options.specialise,
-            )
+            with interruptible():
+                table, quads.count, quads.done, found = kernel.close(
+                    self.program.code,
+                    self.below,
+                    table,
+                    quads.count,
+                    quads.done,
+                    quads.done + AT_A_TIME,
+                    self.derived,
+                    self.dropped,
+                    self.options.specialise,
+                )
             quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following = table
             if len(found):
                 self._look_at(found)
