@@ -19,7 +19,7 @@ DATA = BASE | {"jit", "columns", "decode"}
 ENGINE = DATA | {"algebra", "functions", "knowledge", "rules", "reason", "plan"}
 RUNTIME = ENGINE | {"engine", "sources", "sinks"}
 PIPELINE = RUNTIME | {"languages", "runtime"}
-API = PIPELINE | {"pipeline", "results"}
+API = PIPELINE | {"entailment", "pipeline", "results"}
 
 # What each part may import; a part may always import itself. A new part must be placed here.
 MAY_IMPORT = {
@@ -40,13 +40,15 @@ MAY_IMPORT = {
     "sources": DATA | {"knowledge"},
     "sinks": BASE | {"algebra", "columns"},
     "runtime": RUNTIME,
-    "pipeline": PIPELINE,
+    "entailment": ENGINE | {"engine"},
+    "pipeline": PIPELINE | {"entailment"},
     "results": BASE | {"algebra", "columns", "runtime", "sinks"},
     "warm": PIPELINE | {"materialisation", "pipeline"},
     "arguments": BASE,
-    "batches": BASE | {"algebra", "results", "runtime"},
+    "batches": BASE | {"algebra", "rules", "results", "runtime"},
+    "registrations": API | {"arguments"},
     "materialisation": DATA | {"arguments", "knowledge", "reason", "rules", "sinks"},
-    "api": API | {"arguments", "batches"},
+    "api": API | {"arguments", "batches", "registrations"},
     "scenarios": DATA,
     "bench": API | {"api", "scenarios"},
     "cli": API | {"api", "materialisation", "scenarios", "bench"},

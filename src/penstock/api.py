@@ -12,26 +12,19 @@ engine.answers("readings").to_pandas()
 
 from __future__ import annotations
 
-import json
 import os
 import queue
-import re
-import secrets
-import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from penstock import pipeline
-from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
 from penstock.arguments import (
-    iri_or_none,
     length_of_time,
     place_or_none,
     positive_or_none,
@@ -39,17 +32,25 @@ from penstock.arguments import (
     text_or_none,
 )
 from penstock.batches import Batch, batch_of
-from penstock.decode.limits import LIMITS
-from penstock.decode.mapping.document import read_document, read_map
-from penstock.decode.mapping.suggest import suggested, suggested_text
-from penstock.decode.tables import check_columns
 from penstock.engine.diagnosis import Diagnosis
 from penstock.engine.program import Program
+from penstock.entailment import (
+    ClosedFiles,
+    Entailed,
+    Entailment,
+    Scope,
+    conflict_findings,
+    entailed,
+    refuse_conflicts,
+    refuse_inconsistent,
+    rule_findings,
+    scope_named,
+)
 from penstock.errors import Finding, PenstockWarning, UsageError
-from penstock.knowledge.files import GraphFile, GraphFiles
-from penstock.knowledge.graphs import StaticGraph, graph_of
-from penstock.languages import ENDINGS, parse
+from penstock.knowledge.imports import import_findings
+from penstock.knowledge.lists import list_findings
 from penstock.plan.advice.overview import Input
+from penstock.registrations import Registrations
 from penstock.results import Answers, Solution, concat
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.detection.watermark import Timing
@@ -57,7 +58,6 @@ from penstock.runtime.once import run_once
 from penstock.runtime.recovery.checkpoint import (
     check_checkpoint,
     stored_changing,
-    stored_key,
     stored_partition_keys,
     stored_shards,
     stored_start,
@@ -65,16 +65,11 @@ from penstock.runtime.recovery.checkpoint import (
 from penstock.runtime.recovery.continuing import Continued
 from penstock.runtime.run import RunOptions, check_inputs, input_findings, run
 from penstock.runtime.session.session import default_shards
-from penstock.sources.elements import write_elements
-from penstock.sources.frames import is_frame, reader_of, write_frame
-from penstock.sources.streams import STANDARD_INPUT, StreamSpec
-from penstock.terms import triple_of
 
 OnBatch = Callable[[Batch], None]
-TRIPLE_COLUMNS = {"s", "p", "o", "start"}  # a table of triples needs no map
 
 
-class Engine:
+class Engine(Registrations):
     """Streams, static graphs and queries that run together on Spark.
 
     `master` is the Spark to run on (default: all cores of this machine), `lateness` how long
@@ -82,6 +77,11 @@ class Engine:
     directory that remembers how far a run is, `strict` stops at the first broken line. Without `feed`,
     what CONSTRUCT queries derive is only given, not read by queries. `idle`,
     `ahead` and `tick` say what time does on live streams, as in `penstock run` (docs/streams.md).
+
+    `rules` are regimes (rdfs, owl2-rl, …), files or directories of rules: queries see what follows from
+    static knowledge, and from each element by itself (`scope` "element") or from several together
+    ("stream", no further apart than `within`). Of them those are used that can change an answer;
+    `all_rules` uses all (docs/reasoning.md).
     """
 
     def __init__(
@@ -97,7 +97,12 @@ class Engine:
         feed: bool = True,
         batch_bytes: int | None = None,
         shards: int | None = None,
+        rules: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+        scope: str = Scope.ELEMENT,
+        within: int | str | timedelta | None = None,
+        all_rules: bool = False,
     ) -> None:
+        super().__init__(place_or_none(checkpoint, "checkpoint"))
         self.master = text_or_none(master, "master")
         lateness = length_of_time(lateness, "lateness")
         idle = None if idle is None else length_of_time(idle, "idle")
@@ -108,157 +113,27 @@ class Engine:
                 hint="give both, as in --idle 30s --tick",
             )
         self.timing = Timing(lateness, idle, ahead, tick)
-        self.checkpoint = place_or_none(checkpoint, "checkpoint")
         self.shards = positive_or_none(shards, "shards")
         self.options = RunOptions(strict=strict, batch_bytes=positive_or_none(batch_bytes, "batch_bytes"))
         self.feed = feed
-        self._key = secrets.randbits(62)
-        self.streams: list[StreamSpec] = []
-        self.knowledge = GraphFiles([])
-        self._graph_places: list[Input] = []
-        self.queries: list[ParsedQuery] = []
-        self._scratch: tempfile.TemporaryDirectory | None = None
+        self.scope = scope_named(scope)
+        self.within = None if within is None else length_of_time(within, "within")
+        self.all_rules = all_rules
+        if self.within is not None and self.scope is not Scope.STREAM:
+            raise UsageError(
+                "within bounds how far apart the elements may be that a rule takes together: it takes one",
+                hint="add --scope stream (scope='stream'), or leave it out",
+            )
+        if self.scope is Scope.STREAM and not feed:
+            raise UsageError(
+                "rules over streams feed queries, so --scope stream and --no-feed exclude each other"
+            )
+        self.add_rules(*([rules] if isinstance(rules, (str, os.PathLike)) else rules))
+        self._changing = False  # whether static knowledge may, while the run that is prepared goes on
+        self._entailed: tuple[object, Entailed] | None = None  # what it was made of, and what was made
         self.diagnosis: dict[str, Diagnosis] = {}  # of the latest run: why queries have no answers
         self.continued: tuple[Continued, ...] = ()  # what becomes of the queries of the checkpoint
         self._told: set[tuple[str | None, Finding]] = set()
-
-    # --- what runs ---
-
-    def add_stream(
-        self,
-        source: Any,
-        *,
-        iri: str | None = None,
-        format: str | None = None,
-        start_predicate: str | None = None,
-        end_predicate: str | None = None,
-        base: str | None = None,
-        max_line: int = LIMITS.line,
-        max_document: int = LIMITS.document,
-        map: Mapping[str, Any] | str | os.PathLike[str] | None = None,
-    ) -> Engine:
-        """Registers a stream: a file, a directory, several of them, `-` for standard input, a
-        DataFrame (pandas, Polars, Arrow, Spark), or an iterable of elements (triples, instant) or
-        (triples, start, end).
-
-        Triples may be pyoxigraph's or rdflib's, or an rdflib graph; instants are datetimes with
-        a time zone or ISO 8601 texts. `map` says what the columns of a table mean (a dictionary or
-        a file, see docs/tables.md); a row is then an element.
-
-        Relative IRIs (TriG, JSON-LD) are resolved against `base`; without it, elements that have
-        one are rejected. So are lines and cells of more than `max_line` bytes, and what can only be
-        read whole (TriG, a JSON document over several lines) of more than `max_document`.
-        """
-        iri = iri_or_none(iri, "the iri of a stream")
-        start_predicate = iri_or_none(start_predicate, "start_predicate")
-        end_predicate = iri_or_none(end_predicate, "end_predicate")
-        base = iri_or_none(base, "base")
-        format = text_or_none(format, "format")
-        document = None
-        if map is not None:
-            read_map(map)
-            document = json.dumps(read_document(map)[0])
-        if is_frame(source):
-            paths: tuple[str, ...] = (str(self._kept(source, document)),)
-            format = "parquet"
-        elif isinstance(source, (str, os.PathLike)):
-            paths = (_place(source),)
-        else:
-            items = _listed(source, _A_STREAM)
-            if items and all(isinstance(item, (str, os.PathLike)) for item in items):
-                paths = tuple(_place(item) for item in items)
-            else:
-                paths = (str(self._spooled(items)),)
-        self.streams.append(
-            StreamSpec(
-                iri,
-                paths,
-                format,
-                start_predicate,
-                end_predicate,
-                base=base,
-                max_line=max_line,
-                max_document=max_document,
-                map=document,
-            )
-        )
-        return self
-
-    def _place_for(self, name: str) -> Path:
-        """Where something that was made in Python is kept for the workers."""
-        if self._scratch is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="penstock-elements-")
-        return Path(self._scratch.name) / name
-
-    def _spooled(self, elements: Iterable) -> Path:
-        path = self._place_for(f"stream-{len(self.streams)}.nq")
-        write_elements(path, elements)
-        return path
-
-    def _kept(self, frame: Any, document: str | None) -> Path:
-        batches = reader_of(frame)
-        if document is None and not TRIPLE_COLUMNS <= set(batches.schema.names):
-            guess = suggested_text(suggested(batches.read_all()))
-            raise UsageError(
-                "a DataFrame needs a map, which says what its columns mean",
-                hint=f"correct this guess, and give it as map= (a file, or a dictionary)\n{guess}",
-            )
-        if document is not None:
-            check_columns(json.loads(document), batches.schema)
-        path = self._place_for(f"stream-{len(self.streams)}")
-        write_frame(batches, path)
-        return path
-
-    def add_graph(self, source: Any, *, iri: str | None = None, base: str | None = None) -> Engine:
-        """Registers static knowledge: a file, or an iterable of triples (an rdflib graph, …).
-
-        A run that follows its streams also follows the file: see docs/streams.md.
-
-        Relative IRIs in a file are resolved against `base`, by default the file's own address.
-        """
-        iri = iri_or_none(iri, "the iri of a graph")
-        base = iri_or_none(base, "base")
-        if isinstance(source, (str, os.PathLike)):
-            part, place = GraphFile(source, iri, base, key=self.key), os.fspath(source)
-            found = part.graphs
-        else:
-            triples = map(triple_of, _listed(source, _A_GRAPH))
-            part, place = graph_of(triples, iri, key=self.key), "made in Python"
-            found = [part]
-        self.knowledge.parts.append(part)
-        self._graph_places += [Input(graph.iri, place) for graph in found]
-        return self
-
-    @property
-    def graphs(self) -> list[StaticGraph]:
-        """The static graphs as they were read last."""
-        return self.knowledge.graphs
-
-    def add_query(
-        self, query: str | os.PathLike[str], *, name: str | None = None, language: str | None = None
-    ) -> Engine:
-        """Registers a query: a file (a path object or a name that ends in .rq), or its text.
-
-        A file or text may hold several queries and rules, one after the other; they are then called
-        name, name-2 and so on. `language` is ep-sparql or sparql; without it the ending tells.
-        """
-        if not isinstance(query, (str, os.PathLike)):
-            raise UsageError(
-                f"a query is its text or a file, and {shown(query)} is neither",
-                hint='as in add_query("falls.rq") or add_query("SELECT …", name="falls")',
-            )
-        name = text_or_none(name, "the name of a query")
-        language = text_or_none(language, "language")
-        if isinstance(query, os.PathLike) or _names_file(query):
-            self.queries += pipeline.parse([query], language=language, name=name)
-        else:
-            self.queries += parse(query, language=language, origin=name, name=name).queries
-        return self
-
-    @property
-    def names(self) -> list[str]:
-        """What the queries are called: as given, after their files, or `query-1`."""
-        return names_of(self.queries)
 
     def _number(self, query: int | str) -> int:
         """The place of a query that is named or numbered."""
@@ -270,18 +145,15 @@ class Engine:
             f"there is no query {query!r}", hint=f"there are: {', '.join(self.names) or 'none yet'}"
         )
 
-    @property
-    def key(self) -> int:
-        """What the ids of terms are made with: drawn at random, and then kept in the checkpoint."""
-        kept = stored_key(self.checkpoint) if self.checkpoint is not None else None
-        return self._key if kept is None else kept
-
     # --- running ---
 
     def ready(self, *, follow: bool = False) -> Program:
         """The queries as a program; what cannot run is refused here, and nothing is written yet."""
         if not self.queries:
-            raise UsageError("there is no query to run", hint="add one with add_query")
+            hint = "add one with add_query"
+            if self._rules or any(text.rules for text in self._rule_texts):
+                hint = "rules alone ask nothing: add a SELECT, or see what follows with `penstock reason`"
+            raise UsageError("there is no query to run", hint=hint)
         if not self.streams:
             self._check_static(follow)
         check_inputs(self.streams, follow=follow)
@@ -291,8 +163,13 @@ class Engine:
         shards = shards or default_shards(self.master)
         now = stored_start(self.checkpoint) if self.checkpoint is not None else None
         changing = stored_changing(self.checkpoint) if self.checkpoint is not None else None
+        changing = follow if changing is None else changing
         if now is None:
             now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
+        self._changing = changing and self.knowledge.watched
+        entailed = self.entailed
+        if self.options.strict:
+            refuse_conflicts(entailed)
         program = pipeline.program(
             self.queries,
             self.streams,
@@ -302,13 +179,29 @@ class Engine:
             feed=self.feed,
             key=self.key,
             keys=stored_partition_keys(self.checkpoint) if self.checkpoint is not None else {},
-            changing=follow if changing is None else changing,
+            entailed=entailed,
+            changing=changing,
         )
         if self.checkpoint is not None:
             _, _, self.continued = check_checkpoint(
                 self.checkpoint, program, tuple(self.streams), self.timing
             )
         return program
+
+    @property
+    def entailed(self) -> Entailed:
+        """What rules make of the static knowledge, which is closed when somebody first asks."""
+        graphs = tuple(self.graphs)
+        made_of = (self.entailment, graphs, tuple(self.queries), self.key, self._changing)
+        if self._entailed is None or self._entailed[0] != made_of:
+            made = entailed(graphs, self.queries, self.entailment, self.key, changing=self._changing)
+            self._entailed = made_of, made
+        return self._entailed[1]
+
+    @property
+    def entailment(self) -> Entailment:
+        """The rules, and how they apply."""
+        return Entailment(self.rules, self.scope, self.within, self.all_rules)
 
     def _check_static(self, follow: bool) -> None:
         """Refuse what only streams give a sense to, in a run that has none."""
@@ -341,13 +234,18 @@ class Engine:
         if follow and self.knowledge.watched and not program.changing:
             warnings.warn(self._fixed(program), PenstockWarning, stacklevel=2)
         latest = RunStatistics()
+        checks = [rule for rule, _ in self.entailed.checks]
 
         def progressed(statistics: RunStatistics) -> None:
             nonlocal latest
             latest = statistics
 
         def take(number: int, results: list[tuple[int, bytes]]) -> None:
-            on_batch(batch_of(number, self.queries, results, latest))
+            batch = batch_of(number, self.queries, results, latest, checks)
+            latest.inconsistent += len(batch.inconsistent)
+            if self.options.strict:
+                refuse_inconsistent(batch.inconsistent)
+            on_batch(batch)
 
         if self.streams:
             statistics = run(
@@ -361,11 +259,12 @@ class Engine:
                 on_progress=progressed,
                 stop=stop,
                 options=self.options,
-                knowledge=self.knowledge,
+                knowledge=ClosedFiles(self.knowledge, self.entailed, self.options.strict),
             )
         else:
             statistics = run_once(program, take)
-            statistics.known = sum(map(len, self.graphs))
+            statistics.known = sum(map(len, self.entailed.graphs))
+        statistics.dropped.update(dict(self.entailed.dropped))
         counts = statistics.row_counts
         self.diagnosis = {
             name: found
@@ -435,21 +334,32 @@ class Engine:
 
     def check(self) -> list:
         """The findings about the registered queries, without running them."""
-        return [
-            finding for _, finding in pipeline.check(self.queries, self.streams, self.graphs, feed=self.feed)
-        ]
+        found = pipeline.check(
+            self.queries, self.streams, self.graphs, feed=self.feed, entailment=self.entailment
+        )
+        return [finding for _, finding in found]
 
     def untold(self) -> list[tuple[ParsedQuery | None, Finding]]:
         """The findings that nobody was told yet, with the query that each is about; now they are."""
         catalog = pipeline.catalog_of(self.streams, self.graphs)
         found = []
-        of_inputs = [(None, finding) for finding in input_findings(self.streams)]
-        for query, finding in [*pipeline.findings(self.queries, catalog), *of_inputs]:
+        of_inputs = [(None, finding) for finding in (*input_findings(self.streams), *self._of_knowledge())]
+        of_rules = rule_findings(self.entailment)
+        for query, finding in [*of_rules, *pipeline.findings(self.queries, catalog), *of_inputs]:
             key = (query.text if query is not None else None, finding)
             if key not in self._told:
                 self._told.add(key)
                 found.append((query, finding))
         return found
+
+    def _of_knowledge(self) -> list[Finding]:
+        """What is wrong about static knowledge, where rules look at it."""
+        if not self.rules:
+            return []
+        given = [Path(each.place).absolute().as_uri() for each in self._graph_places if each.place]
+        unnamed = [graph for graph in self.graphs if graph.iri is None]
+        findings = (*import_findings(self.graphs, given), *list_findings(unnamed))
+        return [*conflict_findings(self.entailed), *findings]
 
     def explain(self, query: int | str | None = None, stage: str = "plan") -> str:
         """What a stage (algebra, plan or spark) makes of this run, or of one query (name or number) in it.
@@ -464,45 +374,20 @@ class Engine:
             stage=stage,
             feed=self.feed,
             only=None if query is None else [self._number(query)],
-            inputs=([self._input(spec) for spec in self.streams], self._graph_places),
+            inputs=([self._input(spec) for spec in self.streams], self._knowledge_places()),
+            entailed=self.entailed if self.rules and stage != "algebra" else None,
         )
 
-    def _input(self, spec: StreamSpec) -> Input:
-        made = self._scratch is not None and all(path.startswith(self._scratch.name) for path in spec.paths)
-        return Input(spec.iri, "made in Python" if made else ", ".join(map(_shown_path, spec.paths)))
+    def _knowledge_places(self) -> list[Input]:
+        """Where static graphs come from; those without a name are one where rules have closed them."""
+        unnamed = [each for each in self._graph_places if each.iri is None]
+        if not self.rules or self.scope is Scope.STREAM:
+            return self._graph_places
+        closed = Input(None, ", ".join([*(each.place for each in unnamed), "what follows"]))
+        return [closed, *(each for each in self._graph_places if each.iri is not None)]
 
     def __repr__(self) -> str:
         return (
             f"<penstock.Engine: {len(self.queries)} queries, {len(self.streams)} streams,"
             f" {len(self.graphs)} graphs>"
         )
-
-
-def _place(path: str | os.PathLike[str]) -> str:
-    """A path that means the same in the workers, which keep a working directory of their own."""
-    text = os.fspath(path)
-    return text if text == STANDARD_INPUT else os.path.abspath(text)
-
-
-def _shown_path(path: str) -> str:
-    """A path as short as it can be said here."""
-    below = os.path.relpath(path) if path != STANDARD_INPUT else "standard input"
-    return below if len(below) < len(path) else path
-
-
-def _names_file(query: str) -> bool:
-    """Whether a text is the name of a file: it ends like one, or is a single word."""
-    if "\n" in query or "{" in query:
-        return False
-    return query.endswith(tuple(ENDINGS)) or (bool(query) and not re.search(r"\s", query))
-
-
-_A_STREAM = "a stream is a file, a directory, several of them, or elements (triples, instant)"
-_A_GRAPH = "a graph is a file or an iterable of triples, such as an rdflib graph"
-
-
-def _listed(source: Any, expected: str) -> list:
-    """What an iterable holds; anything else is told."""
-    if isinstance(source, Iterable) and not isinstance(source, (bytes, Mapping)):
-        return list(source)
-    raise UsageError(f"{expected}, and {shown(source)} is none of these")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,12 @@ import pyarrow as pa
 from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
 from penstock.results import no_answers
+from penstock.rules.rule import Rule
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.intake.late import late_records
-from penstock.runtime.messages import LATE, REJECTS
+from penstock.runtime.intake.reasoned import inconsistent_records
+from penstock.runtime.messages import INCONSISTENT, LATE, REJECTS
+from penstock.timeline import format_instant
 
 
 @dataclass
@@ -25,6 +28,7 @@ class Batch:
     tables: dict[int, pa.Table] = field(default_factory=dict)  # by the query's number; no empty ones
     rejected: list[dict[str, Any]] = field(default_factory=list)
     late: list[dict[str, Any]] = field(default_factory=list)  # elements that came too late
+    inconsistent: list[dict[str, Any]] = field(default_factory=list)  # contradictions in elements
     statistics: RunStatistics = field(default_factory=RunStatistics)
 
     @property
@@ -38,12 +42,22 @@ class Batch:
 
 
 def batch_of(
-    number: int, queries: list[ParsedQuery], results: Iterable[tuple[int, bytes]], statistics: RunStatistics
+    number: int,
+    queries: list[ParsedQuery],
+    results: Iterable[tuple[int, bytes]],
+    statistics: RunStatistics,
+    checks: Sequence[Rule] = (),
 ) -> Batch:
-    """The batch of that number from what the runtime hands on: (query or side output, Arrow IPC bytes)."""
+    """The batch of that number from what the runtime hands on: (query or side output, Arrow IPC bytes).
+
+    The answers of `checks`, which come after the queries, are contradictions.
+    """
     batch = Batch(number, queries, statistics=statistics)
     tables: dict[int, list[pa.Table]] = {}
     for index, data in results:
+        if index == INCONSISTENT:
+            batch.inconsistent += inconsistent_records(data)
+            continue
         tables.setdefault(index, []).append(pa.ipc.open_stream(data).read_all())
     for index, parts in tables.items():
         table = pa.concat_tables(parts)
@@ -51,6 +65,24 @@ def batch_of(
             batch.rejected = table.to_pylist()
         elif index == LATE:
             batch.late = late_records(table)
-        else:
+        elif index < len(queries):
             batch.tables[index] = table
+        else:
+            batch.inconsistent += _contradictions(checks[index - len(queries)], table)
     return batch
+
+
+def _contradictions(rule: Rule, table: pa.Table) -> Iterator[dict[str, Any]]:
+    """Contradictions between elements, as records; those in static knowledge were told before the run."""
+    *names, _, _ = table.column_names
+    for *texts, start, end in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        if start is not None:
+            yield {
+                "source": None,
+                "graph": None,
+                "start": format_instant(start),
+                "end": format_instant(end),
+                "rule": rule.name,
+                "meaning": rule.meaning,
+                "bindings": {n: text for n, text in zip(names, texts, strict=True) if text is not None},
+            }

@@ -15,22 +15,23 @@ from types import MappingProxyType
 from typing import Protocol
 
 from penstock.algebra.naming import names_of
-from penstock.algebra.nodes import ParsedQuery
+from penstock.algebra.nodes import ParsedQuery, Statement
 from penstock.algebra.printing import to_sexpr
 from penstock.engine.program import Program
 from penstock.engine.remembering import remembered
 from penstock.engine.tuning import TUNING, Tuning
+from penstock.entailment import Entailed, Entailment, Scope, over_streams, rule_findings, streaming
 from penstock.errors import Finding, InputError, QueryError, UsageError
 from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import StaticGraph
 from penstock.languages import ENDINGS
-from penstock.languages import parse as parse_text
 from penstock.plan.advice.explaining import explain_plan, explain_steps
 from penstock.plan.advice.findings import query_findings, run_findings
 from penstock.plan.advice.overview import Input, Overview
 from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
 from penstock.plan.planning import Plan, make_plan
 from penstock.reason.stage import Reasoning
+from penstock.rules.reading import RuleText, read_rules
 
 STAGES = ("algebra", "plan", "spark")
 
@@ -44,17 +45,20 @@ class Registered(Protocol):
 def parse(
     paths: Iterable[str | Path], *, language: str | None = None, name: str | None = None
 ) -> list[ParsedQuery]:
-    """The queries and rules in some files; `language` if the files' endings do not tell."""
-    found: list[ParsedQuery] = []
-    for path in map(Path, paths):
-        try:
-            found += parse_text(_read(path), language=language, origin=str(path), name=name).queries
-        except QueryError as error:
-            if language is None and path.suffix and path.suffix.lower() not in (*ENDINGS, ".txt"):
-                known = f"the endings of queries are {', '.join(ENDINGS)}; was {path.name} meant as one?"
-                error.hint = f"{error.hint}\n  hint: {known}" if error.hint else known
-            raise
-    return found
+    """The queries in some files, CONSTRUCT rules among them; `language` if the files' endings do not tell."""
+    return [query for path in paths for query in read(path, language=language, name=name).queries]
+
+
+def read(path: str | Path, *, language: str | None = None, name: str | None = None) -> RuleText:
+    """What a file holds: queries (CONSTRUCT rules among them), and rules that are written as INSERT."""
+    path = Path(path)
+    try:
+        return read_rules(_read(path), language=language, origin=str(path), name=name)
+    except QueryError as error:
+        if language is None and path.suffix and path.suffix.lower() not in (*ENDINGS, ".txt"):
+            known = f"the endings of queries are {', '.join(ENDINGS)}; was {path.name} meant as one?"
+            error.hint = f"{error.hint}\n  hint: {known}" if error.hint else known
+        raise
 
 
 def _read(path: Path) -> str:
@@ -97,14 +101,18 @@ def check(
     graphs: Sequence[Registered] = (),
     *,
     feed: bool = True,
-) -> Iterable[tuple[ParsedQuery | None, Finding]]:
-    """Plans the queries without running them; what looks wrong, with the query that it is about.
+    entailment: Entailment = Entailment(),  # noqa: B008 — frozen
+) -> Iterable[tuple[Statement | None, Finding]]:
+    """Plans the queries without running them; what looks wrong, with the statement that it is about.
 
     Without streams, one unnamed stream is assumed, and one for each that the queries name.
     """
     assumed = assumed_catalog([query.query for query in queries])
     catalog = catalog_of(streams, graphs) if streams else assumed
-    make_plan(queries, catalog, names_of(queries), feeds=feed)
+    planned = [*queries, *streaming(entailment)]
+    with over_streams(entailment.scope is Scope.STREAM):
+        make_plan(planned, catalog, names_of(planned), feeds=feed)
+    yield from rule_findings(entailment)
     yield from findings(queries, catalog, registered=bool(streams))
 
 
@@ -130,11 +138,12 @@ def explain(
     feed: bool = True,
     only: Sequence[int] | None = None,
     inputs: tuple[Sequence[Input], Sequence[Input]] = ((), ()),
+    entailed: Entailed | None = None,
 ) -> str:
     """What a stage (algebra, plan or spark) makes of the queries of a run, or of some of them (`only`).
 
     Without streams, it is assumed as in `check`, and the text says so. `inputs` say where the
-    streams and the graphs come from.
+    streams and the graphs come from; `entailed` is what rules make of the graphs.
     """
     if stage not in STAGES:
         raise UsageError(f"there is no stage {stage!r} to explain", hint=f"there are {', '.join(STAGES)}")
@@ -145,9 +154,14 @@ def explain(
         if len(places) == 1:
             return next(shown)
         return "\n\n".join(f"# {names[i]}\n{text}" for i, text in zip(places, shown, strict=True))
-    made = make_plan(queries, _catalog(queries, streams, graphs), names, feeds=feed)
+    planned, told = list(queries), ()
+    if entailed is not None:
+        graphs, told = entailed.graphs, entailed.told()
+        planned += [*(query for _, query in entailed.checks), *entailed.constructs]
+    with over_streams(len(planned) > len(queries)):
+        made = make_plan(planned, _catalog(queries, streams, graphs), names_of(planned), feeds=feed)
     found = dict.fromkeys(step for query in made.queries for step in query.step.walk())
-    overview = Overview(made, remembered(found), *inputs)
+    overview = Overview(made, remembered(found), *inputs, rules=told, given=len(queries))
     if stage == "spark":
         return explain_steps(overview)
     return explain_plan(overview, places, assumed=not streams)
@@ -183,13 +197,27 @@ def program(
     keys: Mapping[str, str | None] = MappingProxyType({}),
     reasoning: Reasoning | None = None,
     changing: bool = False,
+    entailed: Entailed | None = None,
 ) -> Program:
     """Queries ready to run on a number of shards; `penstock.runtime.run` runs it on Spark.
 
     `reasoning` makes the reasoner that elements go through before patterns are matched. `changing`:
-    the static graphs may have other triples later, while the queries go on.
+    the static graphs may have other triples later, while the queries go on. `entailed` is what
+    rules have made of the graphs (`entailment`), and then says what is done to elements. Queries that
+    find contradictions come after the given ones, and after them those that only feed others.
     """
-    made = plan(queries, streams, graphs, feed=feed, keys=keys)
+    how = {"shards": shards, "now": now, "tuning": tuning, "key": key, "changing": changing}
+    if entailed is None:
+        made = plan(queries, streams, graphs, feed=feed, keys=keys)
+        return Program(made, graphs, reasoning=reasoning, **how)
+    checks = [query for _, query in entailed.checks]
+    with over_streams(bool(entailed.constructs)):
+        made = plan([*queries, *checks, *entailed.constructs], streams, entailed.graphs, feed=feed, keys=keys)
     return Program(
-        made, graphs, shards=shards, now=now, tuning=tuning, key=key, reasoning=reasoning, changing=changing
+        made,
+        entailed.graphs,
+        reasoning=entailed.reasoning,
+        silent=range(len(queries) + len(checks), len(made.queries)),
+        rules=entailed.identity,
+        **how,
     )

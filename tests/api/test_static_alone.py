@@ -82,6 +82,13 @@ def test_one_batch_solutions_and_why_there_are_none():
     assert len(list(made.solutions())) == 3
 
 
+def test_a_predicate_that_is_there_is_not_said_to_be_missing():
+    made = engine("SELECT ?x { ?x :p 7 }", "SELECT ?x { ?x :nope 7 }")
+    made.run(on_batch=lambda batch: None)
+    assert "does not occur" not in str(made.diagnosis["query-1"])
+    assert ":nope does not occur" in str(made.diagnosis["query-2"])
+
+
 def test_a_limit_that_expressions_meet_is_counted():
     made = engine(
         'SELECT ?y { ?x :p ?v BIND(IF(REGEX(STR(?v), CONCAT("(a{1000}){1000}", STR(?v))), 1, 2) AS ?y) }'

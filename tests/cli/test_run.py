@@ -32,6 +32,7 @@ class RecordingEngine:
     made: RecordingEngine
     rejected: list[dict] = []
     late: list[dict] = []
+    inconsistent: list[dict] = []
     problem: BaseException | None = None
     refusal: BaseException | None = None
     interrupted = False
@@ -49,6 +50,9 @@ class RecordingEngine:
         self.streams.append(StreamSpec(iri, (source,), format))
 
     def add_graph(self, source, **options):
+        self.graphs.append((source, options))
+
+    def add_ontology(self, source, **options):
         self.graphs.append((source, options))
 
     def add_query(self, path, language=None):
@@ -71,6 +75,7 @@ class RecordingEngine:
                     tables={0: FOUND},
                     rejected=self.rejected,
                     late=self.late,
+                    inconsistent=self.inconsistent,
                     statistics=statistics,
                 )
             )
@@ -94,7 +99,8 @@ def engine(tmp_path, monkeypatch):
 def test_options_reach_the_engine(tmp_path):
     code = cli.call(
         "run q.rq --stream urn:s=s.nq --graph g.ttl --follow --lateness 5m --master local[1]"
-        " --strict --checkpoint state --stream-format nquads --quiet --format csv".split()
+        " --strict --checkpoint state --stream-format nquads --quiet --format csv"
+        " --ontology g.ttl --rules rdfs --rules q.rq --scope stream --within 5s --all-rules".split()
     )
     assert code == 0
     made = RecordingEngine.made
@@ -102,7 +108,9 @@ def test_options_reach_the_engine(tmp_path):
     assert made.options["master"] == "local[1]" and made.options["strict"] is True
     assert str(made.options["checkpoint"]) == "state" and made.follow is True
     assert made.streams == [StreamSpec("urn:s", (f"{tmp_path}/s.nq",), "nquads")]
-    assert made.graphs == [("g.ttl", {"iri": None, "base": None})]
+    assert made.graphs == [("g.ttl", {"iri": None, "base": None}), ("g.ttl", {"base": None})]
+    told = {name: made.options[name] for name in ("rules", "scope", "within", "all_rules")}
+    assert told == {"rules": ["rdfs", "q.rq"], "scope": "stream", "within": 5_000_000, "all_rules": True}
 
 
 def test_a_file_of_several_queries(tmp_path, capfd):
@@ -234,6 +242,21 @@ def test_what_came_late_is_counted_and_kept_with_what_to_do(tmp_path, monkeypatc
     said = capfd.readouterr().err
     assert "2 late elements, see found.csv.late.jsonl" in said
     assert "hint: --lateness" in said and "its own --stream" in said
+
+
+def test_contradictions_are_counted_and_kept(tmp_path, monkeypatch, capfd):
+    record = {"rule": "cax-dw", "meaning": "Two disjoint classes.", "bindings": {"x": "<urn:x>"}}
+    monkeypatch.setattr(RecordingEngine, "inconsistent", [record])
+    assert cli.call("run q.rq --stream s.nq --out a.csv".split()) == 0
+    kept = (tmp_path / "a.csv.inconsistent.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in kept] == [record, record]
+    assert "2 contradictions, see a.csv.inconsistent.jsonl" in capfd.readouterr().err
+    assert cli.call("run q.rq --stream s.nq --inconsistent why.jsonl --quiet".split()) == 0
+    assert (tmp_path / "why.jsonl").read_text().splitlines() == kept
+    assert cli.call("run q.rq --stream s.nq".split()) == 0
+    told = capfd.readouterr().err
+    assert "(the first one: cax-dw: Two disjoint classes. ?x = <urn:x>)" in told
+    assert "--inconsistent FILE" in told
 
 
 def test_what_was_rejected_is_told_where_there_is_no_file(monkeypatch, capfd):

@@ -275,9 +275,9 @@ def meaning_by_stream(texts: Sequence[str], dataset: TimedDataset, within: str |
     """Scope *stream*: premises may come from several elements, and the consequence has their hull.
 
     This is the Q-closure under the same rules as CONSTRUCTs; with `within`, a duration in SPARQL's
-    notation, the hull is no longer than that.
+    notation, the hull is no longer than that. What follows from static knowledge alone has no length.
     """
-    bound = f" FILTER(getDURATION() <= {within})" if within else ""
+    bound = f" FILTER(COALESCE(getDURATION() <= {within}, true))" if within else ""
     rules = [
         parse_query(f"{each.prologue}CONSTRUCT {{ {each.template} }} WHERE {{ {_group(each)}{bound} }}").query
         for text in texts

@@ -23,6 +23,9 @@ class Rooms:
     It asks for two predicates: one that queries may not read, and one that they never do.
     """
 
+    conflicts: list = []
+    dropped: dict = {}
+
     def __init__(self, knowledge: Knowledge) -> None:
         self.key = knowledge.terms.key
         self.reads, self.test, within = (id_of(ex(name), self.key) for name in ("reads", "test", "in"))

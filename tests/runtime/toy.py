@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from penstock.decode.occurrences import Occurrences, Reject
 from penstock.engine.counting import RowCounts
-from penstock.engine.digests import QueryIdentity
+from penstock.engine.digests import QueryIdentity, RulesIdentity
 from penstock.errors import InputError
+from penstock.reason.stage import Unchanged
 from penstock.runtime.intake.late import SCHEMA
 from penstock.timeline import NEVER
 
@@ -63,6 +64,8 @@ class ToyProgram:
     keep_predicates = None
     key = 0
     changing = False
+    reasoner = Unchanged()
+    rules = RulesIdentity()
 
     def __init__(self, shards: int = 2, fingerprint: str = "toy", fail_on: int | None = None):
         self.shards = shards

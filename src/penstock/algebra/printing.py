@@ -170,7 +170,8 @@ def _query(query: a.Query) -> Form:
             return ("Select", _forms(query.vars), *dataset, _form(query.pattern))
         case a.Construct():
             template = ("template", *_forms(query.template))
-            target = () if query.target is None else (("into", _form(query.target)),)
+            into = "workings" if query.workings else "into"
+            target = () if query.target is None else ((into, _form(query.target)),)
             return ("Construct", *target, *dataset, template, _form(query.pattern))
         case a.Ask():
             return ("Ask", *dataset, _form(query.pattern))

@@ -5,24 +5,36 @@ from __future__ import annotations
 import typer
 
 from penstock.cli.options import (
+    AllRules,
     Debug,
     Feed,
     Graphs,
     Language,
+    Named,
+    Ontologies,
     Queries,
     Quiet,
+    Rules,
+    RuleScope,
     Streams,
+    Within,
     existing_queries,
+    read_duration,
     read_named,
 )
 from penstock.cli.showing import count, show_error, show_finding, show_note
-from penstock.errors import InputError
+from penstock.errors import InputError, QueryError
 
 
 def check(
     queries: Queries,
     stream: Streams = [],  # noqa: B006
     graph: Graphs = [],  # noqa: B006
+    ontology: Ontologies = [],  # noqa: B006
+    rules: Rules = [],  # noqa: B006
+    scope: RuleScope = "element",
+    within: Within = None,
+    all_rules: AllRules = False,
     feed: Feed = True,
     language: Language = None,
     quiet: Quiet = False,
@@ -36,31 +48,43 @@ def check(
 
         penstock check fall.rq
         penstock check rules/*.rq --stream http://example.org/prices=prices.nq
+        penstock check staff.rq --rules owl2-rl --scope stream --within 10m
 
     Exit code 1 if a query has an error; warnings alone are fine.
     """
     existing_queries(queries)
     from penstock import pipeline
+    from penstock.entailment import Entailment, scope_named
+    from penstock.rules.library import ruleset
 
-    parsed, errors = [], 0
+    texts, errors = [], 0
     for path in queries:
         try:
-            parsed.extend(pipeline.parse([path], language=language))
+            texts.append(pipeline.read(path, language=language))
         except InputError as problem:
             errors += 1
             show_error(problem.render())
-    warnings = 0
-    if parsed and not errors:
+    parsed = [query for text in texts for query in text.queries]
+    warnings, found = 0, []
+    if not errors:
+        try:
+            found = ruleset(rules, texts)
+        except QueryError as problem:
+            errors += 1
+            show_error(problem.render())
+    if not errors:
         streams = [read_named(text, "--stream") for text in stream]
         graphs = [read_named(text, "--graph") for text in graph]
-        for query, finding in pipeline.check(parsed, streams, graphs, feed=feed):
+        graphs += [Named(None, read_named(text, "--ontology").source) for text in ontology]
+        bound = None if within is None else read_duration(within, "--within")
+        entailment = Entailment(tuple(found), scope_named(scope), bound, all_rules)
+        for query, finding in pipeline.check(parsed, streams, graphs, feed=feed, entailment=entailment):
             warnings += 1
             text, origin = (query.text, query.origin) if query is not None else (None, None)
             show_finding(finding, text, origin)
     if not quiet:
-        show_note(
-            f"{count(len(parsed) + errors, 'query', 'queries')}:"
-            f" {count(errors, 'error')}, {count(warnings, 'warning')}"
-        )
+        told = [count(len(parsed) + errors, "query", "queries")] if parsed or errors or not found else []
+        told += [count(len(found), "rule")] if found else []
+        show_note(f"{', '.join(told)}: {count(errors, 'error')}, {count(warnings, 'warning')}")
     if errors:
         raise typer.Exit(1)

@@ -8,16 +8,22 @@ from typing import Annotated
 import typer
 
 from penstock.cli.options import (
+    AllRules,
     Base,
     Debug,
     Feed,
     Graphs,
     Language,
     MapFile,
+    Ontologies,
     Queries,
+    Rules,
+    RuleScope,
     StreamFormat,
     Streams,
+    Within,
     existing_queries,
+    read_duration,
     read_named,
 )
 
@@ -34,6 +40,11 @@ def explain(
     queries: Queries,
     stream: Streams = [],  # noqa: B006
     graph: Graphs = [],  # noqa: B006
+    ontology: Ontologies = [],  # noqa: B006
+    rules: Rules = [],  # noqa: B006
+    scope: RuleScope = "element",
+    within: Within = None,
+    all_rules: AllRules = False,
     stage: Annotated[
         Stage,
         typer.Option(
@@ -52,7 +63,7 @@ def explain(
 ) -> None:
     """Shows what a run becomes, without running it.
 
-    With the same queries, streams and graphs as `penstock run`, it shows the plan of exactly that run:
+    With the same queries, streams, graphs and rules as `penstock run`, it shows the plan of exactly that run:
     what it reads, which rules feed which queries, what several queries share, the partition key of each
     query (or why there is none) and how long each operator must remember what it has seen. Without
     --stream it assumes one stream, and one for each IRI that the queries name, and says so.
@@ -64,13 +75,21 @@ def explain(
     existing_queries(queries)
     from penstock.api import Engine
 
-    engine = Engine(feed=feed)
+    engine = Engine(
+        feed=feed,
+        rules=rules,
+        scope=scope,
+        within=None if within is None else read_duration(within, "--within"),
+        all_rules=all_rules,
+    )
     for text in stream:
         named = read_named(text, "--stream")
         engine.add_stream(named.place, iri=named.iri, format=stream_format, base=base, map=map)
     for text in graph:
         named = read_named(text, "--graph")
         engine.add_graph(named.source, iri=named.iri, base=base)
+    for path in ontology:
+        engine.add_ontology(read_named(path, "--ontology").source, base=base)
     for path in queries:
         engine.add_query(path, language=language)
     typer.echo(engine.explain(stage=stage.value))

@@ -56,6 +56,46 @@ Graphs = Annotated[
         " times.",
     ),
 ]
+Ontologies = Annotated[
+    list[str],
+    typer.Option(
+        "--ontology",
+        metavar="FILE",
+        help="An ontology: background knowledge without an IRI, as --graph. May be given several times.",
+    ),
+]
+Rules = Annotated[
+    list[str],
+    typer.Option(
+        "--rules",
+        metavar="REGIME|FILE|DIR",
+        help="Rules by which more follows from static knowledge and from stream elements: rdf, rdfs, rhodf,"
+        " dstar, p, owl2-rl, swclos2, or files of your own. May be given several times. INSERT … WHERE … in"
+        " query files are rules, too.",
+    ),
+]
+AllRules = Annotated[
+    bool,
+    typer.Option("--all-rules", help="Use also those rules that can change no answer of the queries."),
+]
+RuleScope = Annotated[
+    str,
+    typer.Option(
+        "--scope",
+        metavar="element|stream",
+        help="Where the premises of a rule come from, besides static knowledge: from one element, or from"
+        " several (then the interval is their hull).",
+    ),
+]
+Within = Annotated[
+    str | None,
+    typer.Option(
+        "--within",
+        metavar="DURATION",
+        help="With --scope stream, how far apart the premises of a rule may be. [default: any distance]",
+        show_default=False,
+    ),
+]
 Idle = Annotated[
     str | None,
     typer.Option(

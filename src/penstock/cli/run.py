@@ -14,6 +14,7 @@ import typer
 from penstock.cli.options import (
     INTERRUPTED,
     Ahead,
+    AllRules,
     Base,
     Debug,
     Feed,
@@ -21,11 +22,15 @@ from penstock.cli.options import (
     Idle,
     Language,
     MapFile,
+    Ontologies,
     Queries,
     Quiet,
+    Rules,
+    RuleScope,
     StreamFormat,
     Streams,
     Tick,
+    Within,
     existing_queries,
     read_duration,
     read_named,
@@ -65,6 +70,11 @@ def run(
     queries: Queries,
     stream: Streams = [],  # noqa: B006
     graph: Graphs = [],  # noqa: B006
+    ontology: Ontologies = [],  # noqa: B006
+    rules: Rules = [],  # noqa: B006
+    scope: RuleScope = "element",
+    within: Within = None,
+    all_rules: AllRules = False,
     follow: Annotated[
         bool,
         typer.Option("--follow", "-f", help="Keep watching the sources instead of ending."),
@@ -81,7 +91,7 @@ def run(
         ),
     ] = "-",
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what is in DEST (and in the two files below).")
+        bool, typer.Option("--overwrite", help="Replace what is in DEST (and in the three files below).")
     ] = False,
     append: Annotated[
         bool, typer.Option("--append", help="Add to the file DEST, if it has the same columns.")
@@ -134,8 +144,18 @@ def run(
             help="Where elements go that came too late, as JSON lines. [default: beside DEST]",
         ),
     ] = None,
+    inconsistent: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where contradictions in elements go that rules find, as JSON lines. [default: beside DEST]",
+        ),
+    ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first line that cannot be read.")
+        bool,
+        typer.Option(
+            "--strict", help="Stop at the first line that cannot be read, and at the first contradiction."
+        ),
     ] = False,
     feed: Feed = True,
     stream_format: StreamFormat = None,
@@ -192,6 +212,9 @@ def run(
     stays 0. With --strict the run stops there instead, with exit code 1. Ctrl-C is the way to
     end --follow (exit code 0); without it, it leaves a run unfinished (exit code 130).
 
+    With --rules (and INSERTs in query files) all queries see what follows from static knowledge and from
+    each element; contradictions are told, or stop the run with --strict.
+
     Exit codes: 0 fine, 1 the input is at fault (a query, a stream, a checkpoint), 2 the call is at
     fault (an option, a file that is not there), 74 a disk is full or a place cannot be written,
     130 stopped by Ctrl-C before the end, 70 a fault in Penstock.
@@ -201,6 +224,7 @@ def run(
         zcat prices.nq.gz | penstock run fall.rq --stream - --out answers.json
         penstock run fall.rq --stream prices/ --follow --checkpoint state/
         penstock run sectors.rq --graph companies.ttl
+        penstock run staff.rq --stream staff.nq --ontology univ-bench.owl --rules owl2-rl
     """
     from penstock.api import Engine
     from penstock.decode.limits import parse_size
@@ -223,6 +247,10 @@ def run(
         checkpoint=checkpoint,
         strict=strict,
         feed=feed,
+        rules=rules,
+        scope=scope,
+        within=None if within is None else read_duration(within, "--within"),
+        all_rules=all_rules,
     )
     inputs: list[str | Path] = [*queries]
     for text in stream:
@@ -243,6 +271,11 @@ def run(
         named = read_named(text, "--graph")
         inputs.append(named.source)
         engine.add_graph(named.source, iri=named.iri, base=base)
+    for path in ontology:
+        named = read_named(path, "--ontology")
+        inputs.append(named.source)
+        engine.add_ontology(named.source, base=base)
+    inputs += (path for path in rules if Path(path).exists())
     for path in queries:
         engine.add_query(path, language=language)
     engine.ready(follow=follow)  # what cannot run is refused before an output is touched
@@ -250,10 +283,11 @@ def run(
     beside = None if is_standard_output(out) else out.rstrip("/")
     rejected = rejected or (Path(f"{beside}.rejected.jsonl") if beside else None)
     late = late or (Path(f"{beside}.late.jsonl") if beside else None)
-    written = [Path(out) if beside else None, rejected, late, checkpoint]
+    inconsistent = inconsistent or (Path(f"{beside}.inconsistent.jsonl") if beside else None)
+    written = [Path(out) if beside else None, rejected, late, inconsistent, checkpoint]
     keep_apart([each for each in written if each is not None], inputs)
     with restartable(checkpoint), storing(out if beside else "standard output"):
-        sides = SideOutputs(rejected, late, checkpoint, existing)
+        sides = SideOutputs(rejected, late, checkpoint, existing, inconsistent)
         sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing, native)
     for query, finding in engine.untold():
         show_finding(finding, *((query.text, query.origin) if query is not None else (None, None)))
@@ -262,14 +296,15 @@ def run(
     if follow and not quiet:
         show_waiting(engine.streams)
     progress = Progress(quiet, opening="starting Spark" if stream else "answering")
-    found, first_rejected, knowledge = 0, None, None
+    found, first_rejected, first_inconsistent, knowledge = 0, None, None, None
 
     def take(batch) -> None:
-        nonlocal found, first_rejected, knowledge
+        nonlocal found, first_rejected, first_inconsistent, knowledge
         progress.aside()
         first_rejected = first_rejected or next(iter(batch.rejected), None)
-        with storing("what was rejected or late"):
-            sides.write(batch.id, batch.rejected, batch.late)
+        first_inconsistent = first_inconsistent or next(iter(batch.inconsistent), None)
+        with storing("what was rejected, late or inconsistent"):
+            sides.write(batch.id, batch.rejected, batch.late, batch.inconsistent)
         with storing(out if beside else "standard output"):
             sink.write(batch.id, batch.tables)
         found += sum(table.num_rows for table in batch.tables.values())
@@ -297,6 +332,14 @@ def run(
         unused = [
             Unused("rejected line", sides.rejected.count, rejected, "--rejected", first_rejected),
             Unused("late element", sides.late.count, late, "--late", hint=LATE_HINT),
+            Unused(
+                "contradiction",
+                sides.inconsistent.count,
+                inconsistent,
+                "--inconsistent",
+                first_inconsistent,
+                "in elements: they went on, with what follows from them; --strict stops there",
+            ),
         ]
         show_summary(statistics, found, unused, time.monotonic() - context.obj)
         read = statistics.elements or statistics.known

@@ -169,6 +169,9 @@ class Unused:
         if self.first and "reason" in self.first:
             text += f" (the first one: {self.first.get('source')}"
             text += f", line {self.first.get('line')}: {self.first['reason']})"
+        if self.first and "rule" in self.first:
+            bound = ", ".join(f"?{name} = {value}" for name, value in self.first["bindings"].items())
+            text += f" (the first one: {self.first['rule']}: {self.first['meaning']} {bound})"
         return f"{text}; keep such with {self.option} FILE"
 
 
@@ -187,7 +190,9 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: f
     """
     console = error_console()
     running = min(statistics.seconds, seconds)
-    source = f"{count(statistics.elements, 'element')} ({count(statistics.occurrences, 'triple')})"
+    derived = f", {statistics.derived:,} derived" if statistics.derived else ""
+    triples = f"{count(statistics.occurrences, 'triple')}{derived}"
+    source = f"{count(statistics.elements, 'element')} ({triples})"
     if statistics.known is not None:
         source = count(statistics.known, "static triple")
     line = (
@@ -202,6 +207,10 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: f
             show_warning(str(each))
             if each.hint:
                 show_note(f"  hint: {each.hint}")
+    if statistics.dropped:
+        rules = ", ".join(f"{rule} ({times:,})" for rule, times in sorted(statistics.dropped.items()))
+        total = count(statistics.dropped.total(), "derived triple")
+        show_warning(f"{total} with a literal as subject or no IRI as predicate left out, by {rules}")
     for reason, times in statistics.refused.items():
         show_warning(f"{reason}: no value, {count(times, 'time')}")
     if statistics.refused:

@@ -44,7 +44,9 @@ class Template:
             columns = [self._column(term, frame, fresh) for term in triple]
             made = frame.binding(self.step.vars, np.stack(columns))
             made = made.take((made.ids != 0).all(axis=0))
-            sound = ~is_literal(made.ids[0], self.terms) & self._is_iri(made.ids[1])
+            sound = ~is_literal(made.ids[0], self.terms)
+            if not self.step.workings:
+                sound &= self._is_iri(made.ids[1])
             triples.append(made.take(sound))
         return Frame.concat(triples, self.step.vars)
 

@@ -48,6 +48,14 @@ class QueryIdentity:
     key: str | None = None  # the variable by which its rows are spread
 
 
+@dataclass(frozen=True)
+class RulesIdentity:
+    """What a checkpoint knows of the rules by which elements are closed, and of the knowledge behind them."""
+
+    rules: tuple[tuple[str, str], ...] = ()  # names and digests
+    knowledge: str = ""  # a digest
+
+
 def digest_of(*parts: str) -> str:
     """One digest of several texts."""
     made = hashlib.blake2b(digest_size=_SIZE)

@@ -55,6 +55,13 @@ def static_rows(scan: Scan, graph: StaticGraph, key: int) -> Frame:
     return match(scan, tuple(graph.triples), start, end, key)
 
 
+def has_predicate(scan: Scan, graph: StaticGraph, key: int) -> bool:
+    """Whether the predicate that a scan names occurs in a static graph, with any terms."""
+    if isinstance(scan.predicate, str):
+        return False
+    return bool((graph.triples[1] == id_of(scan.predicate, key)).any())
+
+
 def shard_of(ids: np.ndarray, shards: int) -> np.ndarray:
     """The shard that owns each key; equal terms have equal shards in every process."""
     mixed = (ids.astype(np.uint64) * _GOLDEN) >> np.uint64(33)

@@ -21,7 +21,7 @@ from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
-from penstock.engine.digests import QueryIdentity, digest_of, digests, rows_digest
+from penstock.engine.digests import QueryIdentity, RulesIdentity, digest_of, digests, rows_digest
 from penstock.engine.exchange import match, spread, static_rows, texts_for
 from penstock.engine.image import Image, ImageFile, image_by, stored_graphs
 from penstock.engine.network import Network, network
@@ -59,6 +59,8 @@ class Program:
         key: int = 0,
         reasoning: Reasoning | None = None,
         changing: bool = False,
+        silent: Collection[int] = (),
+        rules: RulesIdentity = RulesIdentity(),  # noqa: B008 — frozen
     ) -> None:
         self.plan = plan
         self.key = key  # of the ids of terms
@@ -68,12 +70,25 @@ class Program:
         self.tuning = tuning
         self.reasoning = reasoning
         self.changing = changing and not self.fixed  # steps stay the same when static knowledge changes
+        self.silent = frozenset(silent)  # the queries that only feed others
+        self.rules = rules
         self.file: ImageFile | None = None  # has the static knowledge, if it is not in `graphs`
         self.version = 0  # of it
         self.versions: Path | None = None  # where others are, if it changes
 
     def __getstate__(self) -> dict:
-        names = ("plan", "key", "graphs", "shards", "now", "tuning", "reasoning", "changing")
+        names = (
+            "plan",
+            "key",
+            "graphs",
+            "shards",
+            "now",
+            "tuning",
+            "reasoning",
+            "changing",
+            "silent",
+            "rules",
+        )
         return {name: getattr(self, name) for name in (*names, "file", "version", "versions", "digests")}
 
     @cached_property
@@ -291,7 +306,12 @@ class Program:
         return self._new_image() if self.graphs else None
 
     def _new_image(self) -> Image:
-        return image_by(lambda: self.shard(range(len(self.plan.queries)), None))
+        return image_by(lambda: self.shard(self.answering, None))
+
+    @property
+    def answering(self) -> list[int]:
+        """The queries whose answers go out."""
+        return [i for i in range(len(self.plan.queries)) if i not in self.silent]
 
     def shard(self, queries: Iterable[int], image: Image | None) -> Shard:
         """A shard that answers some of the queries."""
@@ -304,7 +324,7 @@ class Program:
 
     def lacks_predicate(self, counts: RowCounts) -> bool:
         """Whether a query has no answers, and names a predicate that has not occurred."""
-        return any(any(lacking(query, self.network, counts)) for query in self.plan.queries)
+        return any(any(lacking(self.plan.queries[i], self.network, counts)) for i in self.answering)
 
     def diagnose(self, query: int, counts: RowCounts, occurring: Collection[str] = ()) -> Diagnosis | None:
         """Where a query without answers dried up; None if it has some."""
@@ -319,8 +339,8 @@ class ProgramShard:
 
     def __init__(self, program: Program, number: int) -> None:
         # Queries without a key have all their rows in the first shard and answer only there.
-        queries = enumerate(program.plan.queries)
-        mine = [i for i, query in queries if number == 0 or isinstance(query.key, Key)]
+        queries = program.plan.queries
+        mine = [i for i in program.answering if number == 0 or isinstance(queries[i].key, Key)]
         self.number = number
         self.shard = program.shard(mine, program.image)
         if program.image is not None and number == 0:

@@ -16,7 +16,7 @@ from penstock.engine import absence, constructing, instants, operators, paths
 from penstock.engine.changing import CHANGING
 from penstock.engine.counting import RowCounts
 from penstock.engine.digests import gone_on
-from penstock.engine.exchange import match, static_rows
+from penstock.engine.exchange import has_predicate, match, static_rows
 from penstock.engine.expressions import Evaluator
 from penstock.engine.image import Image
 from penstock.engine.network import Edge, Network, Unit
@@ -129,6 +129,8 @@ class Shard:
                 found = static_rows(self.net.steps[place], graph, self.terms.key)
                 if len(found):
                     self.counts.match(place, len(found))
+                elif has_predicate(self.net.steps[place], graph, self.terms.key):
+                    self.counts.occurred.add(place)
                 self._put(place, found)
         self._pass(Clock(first=True))
         self._accept_terms()

@@ -26,6 +26,11 @@ class StaticGraph:
     terms: TermChunk
     key: int = 0  # of the run for which the ids were made
 
+    @classmethod
+    def of(cls, iri: str | None, triples: np.ndarray, terms: TermTable) -> StaticGraph:
+        """A graph of some triples; `terms` may know others, too."""
+        return cls(iri, _distinct(triples), terms.subset(triples.reshape(-1)), terms.key)
+
     def __len__(self) -> int:
         return self.triples.shape[1]
 
@@ -112,8 +117,7 @@ def _graphs(portions: Iterable[Triples], iri: str | None, key: int) -> list[Stat
         parts.setdefault(_name(table.term(name)), []).append(quads[:3, quads[3] == name])
     graphs = []
     for name, some in parts.items():
-        triples = _distinct(np.concatenate(some, axis=1))
-        graphs.append(StaticGraph(name, triples, table.subset(triples.reshape(-1)), key))
+        graphs.append(StaticGraph.of(name, np.concatenate(some, axis=1), table))
     return graphs
 
 

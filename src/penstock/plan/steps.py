@@ -466,7 +466,8 @@ class Asked(PerInstant):
 class Constructed(Step):
     """The template's triples for each solution; `rule` names its blank nodes.
 
-    `feeds`: who reads the rule graph `target` reads them (None: the default graph of every query).
+    `feeds`: who reads the rule graph `target` reads them (None: the default graph of every query). Of
+    `workings`, the predicate may be any term.
     """
 
     input: Step
@@ -474,6 +475,7 @@ class Constructed(Step):
     rule: str
     feeds: bool = True
     target: str | None = None
+    workings: bool = False
 
     vars = ("subject", "predicate", "object")
     certain = frozenset(vars)

@@ -7,18 +7,25 @@ were and what was rejected stays as decoded. Late elements are reported as they 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from penstock.decode.occurrences import Occurrences
 from penstock.knowledge.graphs import Knowledge
 
+if TYPE_CHECKING:
+    from penstock.reason.closing import Conflict
+
 
 class Reasoner(Protocol):
     """Closes elements under what is known. Made in each process, once."""
+
+    conflicts: Sequence[tuple[int, Conflict]]  # of the last `close`: the element's number, what is wrong
+    dropped: Mapping[str, int]  # of the last `close`, by rule: what would have had a literal as subject
 
     def wanted(self, predicates: np.ndarray | None) -> np.ndarray | None:
         """The ids of the predicates that decode must keep, given those that queries read (None: all)."""
@@ -33,6 +40,9 @@ Reasoning = Callable[[Knowledge], Reasoner]
 
 class Unchanged:
     """The reasoner of runs without one: elements stay as they are."""
+
+    conflicts: Sequence[tuple[int, Conflict]] = ()
+    dropped: Mapping[str, int] = MappingProxyType({})
 
     def wanted(self, predicates: np.ndarray | None) -> np.ndarray | None:
         return predicates

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from penstock.errors import Finding, QueryError, UsageError
-from penstock.rules.reading import Drop, files_at, read_file
+from penstock.rules.reading import Drop, RuleText, files_at, read_file
 from penstock.rules.rule import REGIMES, Rule
 
 DIRECTORY = Path(__file__).parent / "library"
@@ -122,11 +122,12 @@ def _hint(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean {' or '.join(close)}?" if close else None
 
 
-def ruleset(wanted: Iterable[str | Path]) -> list[Rule]:
+def ruleset(wanted: Iterable[str | Path], texts: Iterable[RuleText] = ()) -> list[Rule]:
     """The rules that regimes, names of the library's rules, files and directories make together.
 
-    Regimes and rules of the library come first, wherever they stand. Then each file in its turn: its
-    rules replace those that are called the same, or are added, and those that it drops go.
+    Regimes and rules of the library come first, wherever they stand. Then each file in its turn, and after
+    them `texts`: their rules replace those that are called the same, or are added, and those that they
+    drop go.
     """
     rules: dict[str, Rule] = {}
     files: list[Path] = []
@@ -137,8 +138,7 @@ def ruleset(wanted: Iterable[str | Path]) -> list[Rule]:
             files += files_at(Path(each))
         else:
             raise UsageError(f"there is no file with rules {each}")
-    for path in files:
-        found = read_file(path)
+    for found in (*map(read_file, files), *texts):
         for drop in found.drops:
             del rules[_dropped(drop, rules)]
         for rule in found.rules:

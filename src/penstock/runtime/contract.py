@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from penstock.decode.occurrences import Occurrences
     from penstock.engine.counting import RowCounts
-    from penstock.engine.digests import QueryIdentity
+    from penstock.engine.digests import QueryIdentity, RulesIdentity
     from penstock.knowledge.graphs import StaticGraph
+    from penstock.reason.stage import Reasoner
     from penstock.runtime.recovery.continuing import Continued
     from penstock.sources.splits import Split
     from penstock.sources.streams import StreamSpec
@@ -57,6 +58,8 @@ class Program(Protocol):
     shards: int
     key: int  # of the ids of terms, which everything that decodes must share
     keep_predicates: np.ndarray | None
+    reasoner: Reasoner
+    rules: RulesIdentity  # what a checkpoint knows of those by which elements are closed
     changing: bool  # its static knowledge may have other versions later
 
     def at(self, version: int) -> Program:
@@ -92,6 +95,9 @@ class SplitDecoder(Protocol):
     def late(self, split: Split, watermark: int) -> pa.Table:
         """The elements that ended before a watermark, as `runtime.late` has them."""
 
+    def names(self, split: Split, elements: np.ndarray) -> dict[int, tuple[str, str | None]]:
+        """Where elements of a split, known by their numbers, come from, and what their graphs are called."""
+
 
 class DecoderFactory(Protocol):
     """Makes the decoder of a stream; a module-level function, because it travels by pickle."""
@@ -112,6 +118,9 @@ class RunStatistics:
     rejects: int = 0
     late: int = 0  # elements
     known: int | None = None  # triples of the static graphs, of a run that reads nothing else
+    derived: int = 0  # triples that rules have added to elements
+    dropped: Counter[str] = field(default_factory=Counter)  # by rule: what would have a literal as subject
+    inconsistent: int = 0  # contradictions in elements
     refused: Counter[str] = field(default_factory=Counter)  # limits that expressions met, how often
     restored: int = 0  # how often a shard was restored from the state store
     watermark: int | None = None

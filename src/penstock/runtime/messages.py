@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # What a row into a shard is.
-PAYLOAD, CONTROL, REJECTED, ORIGIN = 0, 1, 2, 3
+PAYLOAD, CONTROL, REJECTED, ORIGIN, REASONED = 0, 1, 2, 3, 4
 
 INTO_SHARDS = (
     "shard int, kind int, place int, stream int, latest long, elements long,"
@@ -19,3 +19,5 @@ REJECTS = -2
 """Input that could not be decoded: Arrow IPC with columns source, line, reason, text."""
 STATISTICS = -3
 """What the batch took in, as JSON; does not leave the runtime."""
+INCONSISTENT = -4
+"""Contradictions in elements: JSON as in `runtime.intake.reasoned`."""

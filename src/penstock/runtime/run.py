@@ -327,6 +327,8 @@ class _Run:
         statistics.bytes += told["bytes"]
         statistics.rejects += told["rejects"]
         statistics.restored += told["restored"]
+        statistics.derived += told["derived"]
+        statistics.dropped.update(told["dropped"])
         statistics.refused.update(told["refused"])
         statistics.ended = statistics.ended or told["ended"]
         statistics.knowledge = told["knowledge"]

@@ -1,6 +1,6 @@
-"""What could not be used is never silently away: rejected lines and late elements.
+"""What could not be used is never silently away: rejected lines, late elements, contradictions in elements.
 
-Both are JSON lines: one object per rejected line or late element. A file appears only when
+All are JSON lines: one object per line, element or contradiction. A file appears only when
 there is something to write. As with the answers, a batch that comes again is written once.
 """
 
@@ -73,7 +73,7 @@ class SideOutput:
 
 
 class SideOutputs:
-    """The rejected lines and the late elements of a run."""
+    """The rejected lines, the late elements and the contradictions in elements of a run."""
 
     def __init__(
         self,
@@ -81,7 +81,9 @@ class SideOutputs:
         late: Path | None = None,
         checkpoint: Path | None = None,
         existing: Existing = Existing.REFUSE,
+        inconsistent: Path | None = None,
     ) -> None:
+        self.inconsistent = SideOutput("inconsistent", inconsistent, checkpoint, existing)
         self.rejected = SideOutput("rejected", rejected, checkpoint, existing)
         self.late = SideOutput("late", late, checkpoint, existing)
 
@@ -90,10 +92,13 @@ class SideOutputs:
         batch_id: int,
         rejected: Iterable[Mapping[str, Any]] = (),
         late: Iterable[Mapping[str, Any]] = (),
+        inconsistent: Iterable[Mapping[str, Any]] = (),
     ) -> None:
+        self.inconsistent.write(batch_id, inconsistent)
         self.rejected.write(batch_id, rejected)
         self.late.write(batch_id, late)
 
     def close(self) -> None:
         self.rejected.close()
         self.late.close()
+        self.inconsistent.close()

@@ -29,7 +29,7 @@ def explain_plan(overview: Overview, places: Sequence[int], *, assumed: bool = F
     parts = ["\n".join(overview.lines(assumed))]
     for place in places:
         query = overview.plan.queries[place]
-        if len(overview.plan.queries) > 1:
+        if overview.given > 1:
             origin = f"{query.parsed.origin}:" if query.parsed.origin else "line "
             parts.append(f"== {query.name}  {query.kind.upper()}, {origin}{query.parsed.place.line}")
         parts.append(f"reads          {overview.reads(place)}\n{_key_line(query)}")
@@ -65,7 +65,7 @@ def explain_steps(overview: Overview) -> str:
         "source    splits of files by byte range (Python data source, one task per core)",
         *(f"            {each.place}" for each in overview.streams if each.place),
         "decode    bytes to columns of term ids, instants and intervals",
-        "reason    whole elements, with static knowledge at hand: nothing to add or to drop",
+        f"reason    whole elements, with static knowledge at hand: {_reasoning(overview)}",
         "match     " + _counted(len(scans), "triple pattern"),
         *(f"            {_label(scan, overview.user[scan])}{_only(sieved.get(scan, ()))}" for scan in scans),
         "exchange  one Arrow payload per split and shard, grouped by shard",
@@ -77,6 +77,12 @@ def explain_steps(overview: Overview) -> str:
         "emit      foreachBatch: sinks write each batch once, by its number",
     ]
     return "\n".join(lines)
+
+
+def _reasoning(overview: Overview) -> str:
+    if len(overview.plan.queries) > overview.given or not overview.rules:  # rules over streams are queries
+        return "nothing to add or to drop"
+    return f"closed under {_counted(len(overview.rules), 'rule')}"
 
 
 def _only(sieve: Sieve) -> str:

@@ -29,7 +29,8 @@ class Input:
 class Overview:
     """A plan, seen as a whole. `streams` and `graphs` say where those of the catalog come from.
 
-    `remembered` is what each step keeps, and how long, in the words of its operator.
+    `remembered` is what each step keeps, and how long, in the words of its operator. `rules` are told as
+    they are; of the queries, the first `given` are the user's, the others are rules as queries.
     """
 
     def __init__(
@@ -38,7 +39,11 @@ class Overview:
         remembered: Mapping[Step, tuple[str, ...]],
         streams: Sequence[Input] = (),
         graphs: Sequence[Input] = (),
+        rules: Sequence[tuple[str, str]] = (),
+        given: int | None = None,
     ) -> None:
+        self.rules = rules
+        self.given = len(plan.queries) if given is None else given
         self.plan = plan
         self.remembered = remembered
         self.streams = list(streams) or [Input(each.iri) for each in plan.catalog.streams]
@@ -55,9 +60,13 @@ class Overview:
                 yield f"stream   {_input(each)}"
         for each in self.graphs:
             yield f"graph    {_input(each)}"
-        if len(self.plan.queries) > 1:
-            width = max(len(query.name) for query in self.plan.queries)
-            for place, query in enumerate(self.plan.queries):
+        width = max((len(name) for name, _ in self.rules), default=0)
+        for name, why in self.rules:
+            yield f"rule     {name:{width}}  {why}"
+        given = self.plan.queries[: self.given]
+        if len(given) > 1:
+            width = max(len(query.name) for query in given)
+            for place, query in enumerate(given):
                 yield f"query    {query.name:{width}}  {self._feeding(place)}"
         for program in self.plan.programs:
             for circle in program.circles:

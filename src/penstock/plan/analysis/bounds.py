@@ -34,7 +34,8 @@ def duration_bound(condition: Expression | None) -> Bound:
     """The longest duration, in microseconds, with which a condition can be true.
 
     It understands getDURATION(), getENDTIME(), getSTARTTIME(), constant durations and sums
-    and differences of them on either side of a comparison, under && and ||, and negated.
+    and differences of them on either side of a comparison, under && and ||, and negated. A solution without
+    an interval has no duration: `COALESCE(getDURATION() < D, true)` lets it through and bounds the others.
     """
     return None if condition is None else _bound(condition, negated=False)
 
@@ -52,6 +53,10 @@ def _bound(condition: Expression, negated: bool) -> Bound:
                 bound = tighter(bound, part)
             return bound
         return None if None in parts else max(parts)
+    if condition.name == "COALESCE" and not negated:
+        first = condition.args[0]
+        compares = isinstance(first, Call) and first.name in MIRRORED
+        return _bound(first, negated) if compares else None  # without a value only where there is no interval
     if condition.name not in MIRRORED or len(condition.args) != 2:
         return None
     comparison = NEGATED[condition.name] if negated else condition.name

@@ -54,7 +54,7 @@ def compile_query(
         return compiler.description(query, context)
     step = compiler.pattern(query.pattern, context)
     target = None if query.target is None else query.target.value
-    return steps.Constructed(step, query.template, compiler.name, feeds, target)
+    return steps.Constructed(step, query.template, compiler.name, feeds, target, query.workings)
 
 
 class Compiler(PathCompiler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +24,17 @@ from pyspark.sql.types import (
 from penstock.runtime.detection.watermark import Watermark
 from penstock.runtime.failures import carried
 from penstock.runtime.job import JobReference
-from penstock.runtime.messages import CONTROL, LATE, ORIGIN, PAYLOAD, REJECTED, REJECTS, STATISTICS
+from penstock.runtime.messages import (
+    CONTROL,
+    INCONSISTENT,
+    LATE,
+    ORIGIN,
+    PAYLOAD,
+    REASONED,
+    REJECTED,
+    REJECTS,
+    STATISTICS,
+)
 
 _KEY = StructType([StructField("key", StringType())])
 _VALUE = StructType([StructField("data", BinaryType())])
@@ -58,6 +69,7 @@ class Detector(StatefulProcessor):
     def _step(self, key: int, rows: list[Row]) -> Iterator[Row]:
         # Here, because the driver also makes a Detector, only to ask for its state's schema.
         from penstock.runtime.detection import hosts
+        from penstock.runtime.intake.reasoned import in_time
         from penstock.runtime.intake.routing import late_elements
 
         job = self.job.load()
@@ -67,7 +79,9 @@ class Detector(StatefulProcessor):
         said: dict[str, Any] = {}
         payloads: list[bytes] = []
         origins: list[bytes] = []
-        counted = {"elements": 0, "occurrences": 0, "bytes": 0, "rejects": 0}
+        counted: dict[str, Any] = {"elements": 0, "occurrences": 0, "bytes": 0, "rejects": 0, "derived": 0}
+        dropped: Counter[str] = Counter()
+        conflicts: list[dict[str, Any]] = []
         place = 0
         for row in rows:
             if row.kind == CONTROL:
@@ -81,6 +95,11 @@ class Detector(StatefulProcessor):
                     payloads.append(bytes(row.payload))
             elif row.kind == ORIGIN:
                 origins.append(bytes(row.payload))
+            elif row.kind == REASONED:
+                told = json.loads(bytes(row.payload))
+                counted["derived"] += told.get("derived", 0)
+                dropped.update(told.get("dropped", {}))
+                conflicts += told.get("conflicts", [])
             elif row.kind == REJECTED:
                 counted["rejects"] += row.elements
                 yield Row(query=REJECTS, shard=shard, place=place, payload=bytes(row.payload))
@@ -97,6 +116,10 @@ class Detector(StatefulProcessor):
             if late is not None:
                 yield Row(query=LATE, shard=shard, place=place, payload=late)
                 place += 1
+        conflicts = in_time(conflicts, clock.watermark)
+        if conflicts:
+            yield Row(query=INCONSISTENT, shard=shard, place=place, payload=json.dumps(conflicts).encode())
+            place += 1
         watermark, ended = clock.advance(seen, **said), said["ended"]
         step = hosts.step(
             self.job, shard, _batch(), stamp, self._stored_chunks, payloads, watermark, ended,
@@ -117,6 +140,7 @@ class Detector(StatefulProcessor):
             "ended": ended,
             "restored": step.restored,
             "refused": step.refused,
+            "dropped": dropped,
             "rows": step.counts,
         }
         told = json.dumps(counted).encode()

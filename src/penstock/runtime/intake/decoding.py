@@ -60,6 +60,14 @@ class FileDecoder:
         found = self._found(split, lambda piece: piece.ended_before(watermark), named=True)
         return elements_table(found, _source(split))
 
+    def names(self, split: Split, elements: np.ndarray) -> dict[int, tuple[str, str | None]]:
+        found = self._found(split, named=True)
+        numbers, rows = np.unique(found.element, return_index=True)
+        chosen = np.isin(numbers, elements)
+        texts = TermTable(found.terms).texts(found.graph[rows[chosen]]).to_pylist()
+        names = (None if text is None else text.decode() for text in texts)
+        return dict(zip(numbers[chosen].tolist(), ((_source(split), name) for name in names), strict=True))
+
     def _found(
         self, split: Split, part: Callable[[Occurrences], Occurrences] | None = None, **options: Any
     ) -> Occurrences:

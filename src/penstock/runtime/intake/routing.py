@@ -16,8 +16,9 @@ import pyarrow as pa
 from penstock.decode.occurrences import Reject
 from penstock.runtime.contract import SplitDecoder
 from penstock.runtime.failures import told_of
+from penstock.runtime.intake.reasoned import told_by
 from penstock.runtime.job import Job
-from penstock.runtime.messages import CONTROL, ORIGIN, PAYLOAD, REJECTED
+from penstock.runtime.messages import CONTROL, ORIGIN, PAYLOAD, REASONED, REJECTED
 from penstock.sources.splits import Control, Split
 from penstock.timeline import NEVER
 
@@ -86,12 +87,14 @@ def take_in(job: Job, split: Split, knowledge: int = 0) -> pa.RecordBatch:
     `knowledge` is the version of static knowledge that holds for its elements.
     """
     program = job.at(knowledge)
-    occurrences = _decoder_for(job, split.stream, knowledge).decode(split)
+    decoder = _decoder_for(job, split.stream, knowledge)
+    occurrences = decoder.decode(split)
     latest = int(occurrences.instants[-1]) if len(occurrences.instants) else NEVER
     payloads: dict[int, list[bytes]] = {}
     place = f"the bytes {split.start} to {split.end} of {split.path}"
     with told_of(f"reasoning about {place}"):
         closed = program.reason(occurrences)
+        told = told_by(program.reasoner, occurrences, closed, decoder, split)
     with told_of(f"matching {place}"):
         for shard, payload in program.route(split.stream, closed):
             payloads.setdefault(shard, []).append(payload)
@@ -110,6 +113,8 @@ def take_in(job: Job, split: Split, knowledge: int = 0) -> pa.RecordBatch:
             (job.keys[0], REJECTED, split.order, split.stream, NEVER,
              len(occurrences.rejects), 0, 0, table)
         )  # fmt: skip
+    if told is not None:
+        rows.append((job.keys[0], REASONED, split.order, split.stream, NEVER, 0, 0, 0, told))
     if len(occurrences.instants):
         origin = {"earliest": int(occurrences.instants[0]), "split": split.to_json()}
         key = job.keys[split.order % len(job.keys)]

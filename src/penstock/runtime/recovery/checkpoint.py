@@ -184,7 +184,7 @@ def check_checkpoint(
     if not checkpoint.identity.exists():
         if checkpoint.spark.exists():
             raise InputError(f"{directory} is not a checkpoint of Penstock")
-        return checkpoint, *go_on([], -1, program.queries)
+        return checkpoint, *go_on([], -1, program.queries, program.rules)
     if checkpoint.lock.exists():
         with _locked(checkpoint):  # refused before an output is touched
             pass
@@ -199,7 +199,8 @@ def _next_life(
         stored = json.loads(checkpoint.identity.read_text())
         difference = _difference(stored, _identity(program, streams, timing, []))
         if difference is None:
-            return go_on(stored["lives"], checkpoint.last_committed(), program.queries)
+            finished = checkpoint.last_committed()
+            return go_on(stored["lives"], finished, program.queries, program.rules)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(f"{checkpoint.identity} is damaged") from None
     raise InputError(

@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from penstock.engine.digests import QueryIdentity, gone_on
+from penstock.engine.digests import QueryIdentity, RulesIdentity, gone_on
+from penstock.plan.wording import in_words
 
 
 class Fate(StrEnum):
@@ -25,6 +26,7 @@ class Fate(StrEnum):
     PARTLY_NEW = "partly new"
     STARTS = "starts now"
     REMOVED = "removed"
+    CHANGED = "changed"  # not a query, but rules or knowledge by which elements are closed
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Continued:
     steps: int = 0
     new: int = 0  # steps that remember nothing yet
     before: str | None = None  # what it was called, if it has another name now
+    note: str = ""  # of what is changed: how, and what that means
 
     @property
     def is_news(self) -> bool:
@@ -43,6 +46,8 @@ class Continued:
         return self.fate is not Fate.GOES_ON or self.before is not None
 
     def __str__(self) -> str:
+        if self.fate is Fate.CHANGED:
+            return f"{self.query} changed: {self.note}"
         if self.fate is Fate.REMOVED:
             return f"{self.query} was removed, its state is dropped"
         if self.fate is Fate.GOES_ON:
@@ -74,16 +79,45 @@ def continued(before: Sequence[QueryIdentity], now: Sequence[QueryIdentity]) -> 
     return (*found, *(Continued(query.name, Fate.REMOVED) for query in before if query.name not in kept))
 
 
+_STAYS = "what patterns remember of earlier elements was derived before, and stays"
+_MOST_RULES = 8
+
+
+def rules_continued(before: RulesIdentity, now: RulesIdentity) -> tuple[Continued, ...]:
+    """What becomes of what earlier rules, or from earlier knowledge, have derived from elements."""
+    old, new = dict(before.rules), dict(now.rules)
+    ways = {
+        "added": [name for name in new if name not in old],
+        "changed": [name for name in new if name in old and new[name] != old[name]],
+        "removed": [name for name in old if name not in new],
+    }
+    found = [
+        f"{in_words(names, most=_MOST_RULES)} {'was' if len(names) == 1 else 'were'} {way}"
+        for way, names in ways.items()
+        if names
+    ]
+    if found:
+        return (Continued("the rules", Fate.CHANGED, note=f"{'; '.join(found)}; {_STAYS}"),)
+    if before.knowledge != now.knowledge and new:
+        return (Continued("the static knowledge behind the rules", Fate.CHANGED, note=_STAYS),)
+    return ()
+
+
 Lives = list[dict[str, Any]]
 
 
-def life_of(batch: int, queries: Sequence[QueryIdentity]) -> dict[str, Any]:
-    """What is recorded of queries that run from a batch on."""
-    return {"from": batch, "queries": [asdict(query) for query in queries]}
+def life_of(batch: int, queries: Sequence[QueryIdentity], rules: RulesIdentity) -> dict[str, Any]:
+    """What is recorded of queries and rules that run from a batch on."""
+    return {"from": batch, "queries": [asdict(query) for query in queries], "rules": asdict(rules)}
 
 
 def queries_of(life: dict[str, Any]) -> tuple[QueryIdentity, ...]:
     return tuple(QueryIdentity(**query | {"steps": tuple(query["steps"])}) for query in life["queries"])
+
+
+def rules_of(life: dict[str, Any]) -> RulesIdentity:
+    kept = life.get("rules", {})
+    return RulesIdentity(tuple(map(tuple, kept.get("rules", ()))), kept.get("knowledge", ""))
 
 
 def lived(lives: Lives, finished: int) -> dict[str, Any] | None:
@@ -91,12 +125,18 @@ def lived(lives: Lives, finished: int) -> dict[str, Any] | None:
     return next((life for life in reversed(lives) if life["from"] <= finished), None)
 
 
-def go_on(lives: Lives, finished: int, now: Sequence[QueryIdentity]) -> tuple[Lives, tuple[Continued, ...]]:
-    """The lives with the one that begins now, and what becomes of the queries."""
+def go_on(
+    lives: Lives,
+    finished: int,
+    now: Sequence[QueryIdentity],
+    rules: RulesIdentity = RulesIdentity(),  # noqa: B008 — frozen
+) -> tuple[Lives, tuple[Continued, ...]]:
+    """The lives with the one that begins now, and what becomes of the queries and of the rules."""
     last = lived(lives, finished)
     if last is None:
-        return [life_of(0, now)], ()
+        return [life_of(0, now, rules)], ()
     before = queries_of(last)
-    if before == tuple(now):
-        return [last], continued(before, now)
-    return [last, life_of(finished + 1, now)], continued(before, now)
+    fates = (*continued(before, now), *rules_continued(rules_of(last), rules))
+    if before == tuple(now) and rules_of(last) == rules:
+        return [last], fates
+    return [last, life_of(finished + 1, now, rules)], fates

@@ -1,0 +1,280 @@
+"""What rules make of a run.
+
+Static knowledge (all graphs without a name together) is closed once, on the driver, and takes the place
+of what was given. Stream elements are closed in the reason stage, each by itself against that knowledge
+(scope *element*), or the rules become CONSTRUCT rules of the run, whose premises may come from several
+elements (scope *stream*). `docs/decisions/0010-reasoning.md`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from penstock.algebra.nodes import ParsedQuery, Statement
+from penstock.algebra.printing import to_sexpr
+from penstock.engine.digests import RulesIdentity, digest_of
+from penstock.errors import Finding, InputError, PenstockError, QueryError, UsageError
+from penstock.knowledge.files import GraphFiles
+from penstock.knowledge.graphs import Knowledge, StaticGraph
+from penstock.plan.analysis.walk import nodes
+from penstock.plan.wording import in_words
+from penstock.reason.closing import Closure, Conflict
+from penstock.reason.conflicts import conflict_text
+from penstock.reason.elements import ElementReasoner
+from penstock.reason.stage import Reasoning
+from penstock.rules.constructs import checks, constructs
+from penstock.rules.restrictions import findings
+from penstock.rules.rule import Rule
+from penstock.rules.selection import Selected, selected
+
+
+class Scope(StrEnum):
+    """Where the premises of a rule may come from, besides static knowledge."""
+
+    ELEMENT = "element"  # from one element: consequences have its interval
+    STREAM = "stream"  # from several: consequences have the hull of their intervals
+
+
+def scope_named(name: str) -> Scope:
+    """The scope that --scope or `scope=` names."""
+    try:
+        return Scope(name)
+    except ValueError:
+        close = difflib.get_close_matches(str(name).lower(), list(Scope), 1)
+        raise UsageError(
+            f"there is no scope {name!r}",
+            hint=f"did you mean {close[0]}?" if close else f"the scopes are {', '.join(Scope)}",
+        ) from None
+
+
+@dataclass(frozen=True)
+class Entailment:
+    """The rules of a run, and how they apply to streams."""
+
+    rules: tuple[Rule, ...] = ()
+    scope: Scope = Scope.ELEMENT
+    within: int | None = None  # µs: how far apart premises may be, in the scope of streams
+    all_rules: bool = False  # also those that can change no answer
+
+
+@dataclass(frozen=True)
+class ElementRules:
+    """Makes the reasoner of a process; this is what travels."""
+
+    rules: tuple[Rule, ...]
+
+    def __call__(self, knowledge: Knowledge) -> ElementReasoner:
+        return ElementReasoner(self.rules, knowledge)
+
+
+@dataclass(frozen=True)
+class Entailed:
+    """What rules have made of the graphs of a run, and what they do to its streams."""
+
+    graphs: tuple[StaticGraph, ...]
+    rules: tuple[Selected, ...] = ()
+    reasoning: Reasoning | None = None
+    constructs: tuple[ParsedQuery, ...] = ()  # that feed the queries
+    checks: tuple[tuple[Rule, ParsedQuery], ...] = ()  # that find contradictions in streams
+    conflicts: tuple[Conflict, ...] = ()  # in static knowledge
+    derived: int = 0  # static triples
+    dropped: tuple[tuple[str, int], ...] = ()  # by rule: what would have a literal as its subject
+    identity: RulesIdentity = RulesIdentity()  # noqa: RUF009 — frozen
+
+    def told(self) -> tuple[tuple[str, str], ...]:
+        """The rules that are used, by name, and why, or what they mean."""
+        return tuple((each.rule.name, each.reason or each.rule.meaning) for each in self.rules)
+
+
+def closure_of(rules: Sequence[Rule], graphs: Sequence[StaticGraph], key: int) -> Closure:
+    """Everything that follows from the graphs without a name; rules read the others by GRAPH."""
+    closure = Closure(rules, key)
+    for graph in graphs:
+        if graph.iri is not None:
+            closure.add_named(graph.iri, graph.triples, graph.terms)
+    for graph in graphs:
+        if graph.iri is None:
+            closure.add(graph.triples, graph.terms)
+    return closure
+
+
+def _closed(closure: Closure, graphs: Sequence[StaticGraph]) -> tuple[StaticGraph, ...]:
+    """The graphs, of which those without a name are one, which is closed."""
+    named = (graph for graph in graphs if graph.iri is not None)
+    return StaticGraph.of(None, closure.triples, closure.terms), *named
+
+
+def entailed(
+    graphs: Sequence[StaticGraph],
+    queries: Sequence[ParsedQuery],
+    entailment: Entailment,
+    key: int,
+    *,
+    changing: bool = False,
+) -> Entailed:
+    """Closes static knowledge, and prepares what is done to streams.
+
+    Which rules can contribute must not depend on knowledge that may be `changing` while they are used.
+    """
+    if not entailment.rules:
+        return Entailed(tuple(graphs))
+    graphs = [graph.keyed(key) for graph in graphs]
+    chosen = tuple(map(Selected, entailment.rules))
+    if not entailment.all_rules:
+        known = None if changing else Knowledge.of(graphs, key)
+        chosen = selected(entailment.rules, queries, known)
+    rules = tuple(each.rule for each in chosen)
+    closure = closure_of(rules, graphs, key)
+    found = Entailed(
+        tuple(graphs),
+        chosen,
+        conflicts=tuple(closure.conflicts()),
+        derived=closure.inferred.shape[1],
+        dropped=tuple(sorted(closure.dropped.items())),
+    )
+    if entailment.scope is Scope.STREAM:
+        within = entailment.within
+        return replace(
+            found, constructs=tuple(constructs(rules, within)), checks=tuple(checks(rules, within))
+        )
+    graphs = _closed(closure, graphs)
+    contents = [part for graph in graphs for part in (graph.iri or "", graph.digest)]
+    identity = RulesIdentity(
+        tuple((rule.name, _digest(rule)) for rule in entailment.rules),
+        "" if changing else digest_of(*contents),  # what changes has versions, which are told
+    )
+    return replace(found, graphs=graphs, reasoning=ElementRules(rules), identity=identity)
+
+
+def streaming(entailment: Entailment) -> list[ParsedQuery]:
+    """The rules as queries of a run, where their premises may come from several elements."""
+    if entailment.scope is not Scope.STREAM:
+        return []
+    rules, within = entailment.rules, entailment.within
+    return [*(query for _, query in checks(rules, within)), *constructs(rules, within)]
+
+
+@contextlib.contextmanager
+def over_streams(said: bool) -> Iterator[None]:
+    """Where each rule is fine and all together cannot be planned, say what else there is."""
+    try:
+        yield
+    except QueryError as error:
+        if said:
+            how = "use --scope element, or drop the rule (`# drop: NAME` in a file of your own)"
+            error.hint = f"{how}; else {error.hint}" if error.hint else how
+        raise
+
+
+def rule_findings(entailment: Entailment) -> Iterator[tuple[Statement | None, Finding]]:
+    """What looks wrong about the rules of a run."""
+    for rule in entailment.rules:
+        yield from findings(rule)
+    joining = [rule.name for rule in entailment.rules if _joins(rule)]
+    if joining and entailment.scope is Scope.STREAM and entailment.within is None:
+        finding = Finding(
+            "unbounded-state",
+            f"rules over streams remember for ever what they have seen: {in_words(joining, most=_SHOWN)}",
+            hint="--within DURATION says how far apart premises may be; --scope element needs no memory",
+        )
+        yield None, finding
+
+
+def _joins(rule: Rule) -> bool:
+    """Whether a rule has more than one premise, which may then come from different elements."""
+    patterns = [each.insert.pattern for each in rule.inserts] + [each.query.pattern for each in rule.checks]
+    return any(sum(len(node.leaves) for node in nodes(pattern)) > 1 for pattern in patterns)
+
+
+def _digest(rule: Rule) -> str:
+    """The same for rules that say the same; comments and layout do not count."""
+    return digest_of(
+        *(to_sexpr(each.insert) for each in rule.inserts), *(to_sexpr(each.query) for each in rule.checks)
+    )
+
+
+# --- knowledge that changes ----------------------------------------------------------------
+
+
+class ClosedFiles:
+    """Files of static knowledge that are followed (`GraphFiles`), and their graphs as rules close them."""
+
+    def __init__(self, files: GraphFiles, entailed: Entailed, strict: bool = False) -> None:
+        self.files = files
+        self.rules = tuple(each.rule for each in entailed.rules) if entailed.reasoning is not None else ()
+        self.strict = strict
+        self.key = entailed.graphs[0].key if entailed.graphs else 0
+        self.report: Callable[[PenstockError], None] = lambda problem: None
+
+    @property
+    def watched(self) -> bool:
+        return self.files.watched
+
+    def news(self, report: Callable[[PenstockError], None]) -> bool:
+        self.report = report
+        return self.files.news(report)
+
+    @property
+    def graphs(self) -> Sequence[StaticGraph]:
+        """The graphs as they are now, closed; contradictions are reported, with `strict` refused."""
+        graphs = self.files.graphs
+        if not self.rules:
+            return graphs
+        closure = closure_of(self.rules, [graph.keyed(self.key) for graph in graphs], self.key)
+        conflicts = closure.conflicts()
+        if conflicts:
+            problem = _inconsistent(conflicts, self.rules)
+            if self.strict:
+                problem.hint = "the change is not taken in; correct it"
+                raise problem
+            self.report(problem)
+        return _closed(closure, graphs)
+
+
+# --- what is told of it --------------------------------------------------------------------
+
+_SHOWN = 10
+
+
+def _inconsistent(conflicts: Sequence[Conflict], rules: Sequence[Rule]) -> InputError:
+    first, *others = conflicts
+    more = f"\nand {len(others):,} more contradictions" if others else ""
+    return InputError(f"the static knowledge is inconsistent: {conflict_text(first, rules)}{more}")
+
+
+def refuse_conflicts(entailed: Entailed) -> None:
+    """With --strict, contradictory static knowledge does not run."""
+    if entailed.conflicts:
+        problem = _inconsistent(entailed.conflicts, [each.rule for each in entailed.rules])
+        problem.hint = "correct it, drop the rule, or leave out --strict"
+        raise problem
+
+
+def refuse_inconsistent(records: Sequence[Mapping[str, Any]]) -> None:
+    """With --strict, a run stops at the first element that contradicts what is known."""
+    for record in records:
+        bound = ", ".join(f"?{name} = {text}" for name, text in record["bindings"].items())
+        who = f"the element {record['graph'] or ''} of {record['source']}" if record["source"] else "what"
+        raise InputError(
+            f"{who} that ended at {record['end']} is inconsistent:"
+            f" {record['rule']}: {record['meaning']} ({bound})",
+            hint="correct it, drop the rule, or leave out --strict: then it goes to the --inconsistent file",
+        )
+
+
+def conflict_findings(entailed: Entailed) -> list[Finding]:
+    """The contradictions in static knowledge, as warnings."""
+    rules = [each.rule for each in entailed.rules]
+    found = [
+        Finding("inconsistent", f"the static knowledge is inconsistent: {conflict_text(conflict, rules)}")
+        for conflict in entailed.conflicts[:_SHOWN]
+    ]
+    more = len(entailed.conflicts) - _SHOWN
+    if more > 0:
+        found.append(Finding("inconsistent", f"the static knowledge has {more:,} more contradictions"))
+    return found

@@ -1,0 +1,256 @@
+"""What an engine is given: streams, static graphs, rules and queries."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from penstock import pipeline
+from penstock.algebra.naming import names_of
+from penstock.algebra.nodes import ParsedQuery
+from penstock.arguments import iri_or_none, shown, text_or_none
+from penstock.decode.limits import LIMITS
+from penstock.decode.mapping.document import read_document, read_map
+from penstock.decode.mapping.suggest import suggested, suggested_text
+from penstock.decode.tables import check_columns
+from penstock.errors import UsageError
+from penstock.knowledge.files import GraphFile, GraphFiles
+from penstock.knowledge.graphs import StaticGraph, graph_of
+from penstock.languages import ENDINGS
+from penstock.plan.advice.overview import Input
+from penstock.rules.library import ruleset
+from penstock.rules.reading import RuleText, read_rules
+from penstock.rules.rule import Rule
+from penstock.runtime.recovery.checkpoint import stored_key
+from penstock.sources.elements import write_elements
+from penstock.sources.frames import is_frame, reader_of, write_frame
+from penstock.sources.streams import STANDARD_INPUT, StreamSpec
+from penstock.terms import triple_of
+
+TRIPLE_COLUMNS = {"s", "p", "o", "start"}  # a table of triples needs no map
+
+
+class Registrations:
+    """Streams, static graphs, rules and queries, as they are registered one after the other."""
+
+    def __init__(self, checkpoint: str | os.PathLike[str] | None = None) -> None:
+        self.checkpoint = checkpoint
+        self._key = secrets.randbits(62)
+        self.streams: list[StreamSpec] = []
+        self.knowledge = GraphFiles([])
+        self._graph_places: list[Input] = []
+        self.queries: list[ParsedQuery] = []
+        self._rules: list[str | Path] = []  # regimes, files, directories
+        self._rule_texts: list[RuleText] = []  # of query files, and of Python
+        self._scratch: tempfile.TemporaryDirectory | None = None
+
+    @property
+    def key(self) -> int:
+        """What the ids of terms are made with: drawn at random, and then kept in the checkpoint."""
+        kept = stored_key(self.checkpoint) if self.checkpoint is not None else None
+        return self._key if kept is None else kept
+
+    def add_stream(
+        self,
+        source: Any,
+        *,
+        iri: str | None = None,
+        format: str | None = None,
+        start_predicate: str | None = None,
+        end_predicate: str | None = None,
+        base: str | None = None,
+        max_line: int = LIMITS.line,
+        max_document: int = LIMITS.document,
+        map: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Registers a stream: a file, a directory, several of them, `-` for standard input, a
+        DataFrame (pandas, Polars, Arrow, Spark), or an iterable of elements (triples, instant) or
+        (triples, start, end).
+
+        Triples may be pyoxigraph's or rdflib's, or an rdflib graph; instants are datetimes with
+        a time zone or ISO 8601 texts. `map` says what the columns of a table mean (a dictionary or
+        a file, see docs/tables.md); a row is then an element.
+
+        Relative IRIs (TriG, JSON-LD) are resolved against `base`; without it, elements that have
+        one are rejected. So are lines and cells of more than `max_line` bytes, and what can only be
+        read whole (TriG, a JSON document over several lines) of more than `max_document`.
+        """
+        iri = iri_or_none(iri, "the iri of a stream")
+        start_predicate = iri_or_none(start_predicate, "start_predicate")
+        end_predicate = iri_or_none(end_predicate, "end_predicate")
+        base = iri_or_none(base, "base")
+        format = text_or_none(format, "format")
+        document = None
+        if map is not None:
+            read_map(map)
+            document = json.dumps(read_document(map)[0])
+        if is_frame(source):
+            paths: tuple[str, ...] = (str(self._kept(source, document)),)
+            format = "parquet"
+        elif isinstance(source, (str, os.PathLike)):
+            paths = (_place(source),)
+        else:
+            items = _listed(source, _A_STREAM)
+            if items and all(isinstance(item, (str, os.PathLike)) for item in items):
+                paths = tuple(_place(item) for item in items)
+            else:
+                paths = (str(self._spooled(items)),)
+        self.streams.append(
+            StreamSpec(
+                iri,
+                paths,
+                format,
+                start_predicate,
+                end_predicate,
+                base=base,
+                max_line=max_line,
+                max_document=max_document,
+                map=document,
+            )
+        )
+        return self
+
+    def _place_for(self, name: str) -> Path:
+        """Where something that was made in Python is kept for the workers."""
+        if self._scratch is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="penstock-elements-")
+        return Path(self._scratch.name) / name
+
+    def _spooled(self, elements: Iterable) -> Path:
+        path = self._place_for(f"stream-{len(self.streams)}.nq")
+        write_elements(path, elements)
+        return path
+
+    def _kept(self, frame: Any, document: str | None) -> Path:
+        batches = reader_of(frame)
+        if document is None and not TRIPLE_COLUMNS <= set(batches.schema.names):
+            guess = suggested_text(suggested(batches.read_all()))
+            raise UsageError(
+                "a DataFrame needs a map, which says what its columns mean",
+                hint=f"correct this guess, and give it as map= (a file, or a dictionary)\n{guess}",
+            )
+        if document is not None:
+            check_columns(json.loads(document), batches.schema)
+        path = self._place_for(f"stream-{len(self.streams)}")
+        write_frame(batches, path)
+        return path
+
+    def add_graph(self, source: Any, *, iri: str | None = None, base: str | None = None) -> Self:
+        """Registers static knowledge: a file, or an iterable of triples (an rdflib graph, …).
+
+        A run that follows its streams also follows the file: see docs/streams.md.
+
+        Relative IRIs in a file are resolved against `base`, by default the file's own address.
+        """
+        iri = iri_or_none(iri, "the iri of a graph")
+        base = iri_or_none(base, "base")
+        if isinstance(source, (str, os.PathLike)):
+            part, place = GraphFile(source, iri, base, key=self.key), os.fspath(source)
+            found = part.graphs
+        else:
+            triples = map(triple_of, _listed(source, _A_GRAPH))
+            part, place = graph_of(triples, iri, key=self.key), "made in Python"
+            found = [part]
+        self.knowledge.parts.append(part)
+        self._graph_places += [Input(graph.iri, place) for graph in found]
+        return self
+
+    @property
+    def graphs(self) -> list[StaticGraph]:
+        """The static graphs as they were read last."""
+        return self.knowledge.graphs
+
+    def add_ontology(self, source: Any, *, base: str | None = None) -> Self:
+        """Registers an ontology: static knowledge of the default graph, as `add_graph` without an IRI."""
+        return self.add_graph(source, base=base)
+
+    def add_rules(self, *rules: str | os.PathLike[str]) -> Self:
+        """Adds rules: a regime, a file or directory (a path object or a name), or the text of some.
+
+        A rule with the name of one that is there takes its place; `# drop: NAME` in a text takes one away.
+        """
+        for each in rules:
+            if not isinstance(each, (str, os.PathLike)):
+                raise UsageError(
+                    f"rules are a regime, a file or their text, and {shown(each)} is none of these",
+                    hint='as in add_rules("rdfs") or add_rules("my.rq")',
+                )
+            if isinstance(each, str) and any(sign in each for sign in "{#\n"):
+                self._rule_texts.append(read_rules(each, name="rule"))
+            else:
+                self._rules.append(each if isinstance(each, str) else Path(each))
+        return self
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of this run: those of regimes and files, and the INSERTs among the queries."""
+        return tuple(ruleset(self._rules, self._rule_texts))
+
+    def add_query(
+        self, query: str | os.PathLike[str], *, name: str | None = None, language: str | None = None
+    ) -> Self:
+        """Registers a query: a file (a path object or a name that ends in .rq), or its text.
+
+        A file or text may hold several queries and rules, one after the other; they are then called
+        name, name-2 and so on. INSERT … WHERE … is a rule as in `add_rules`. `language` is ep-sparql or
+        sparql; without it the ending tells.
+        """
+        if not isinstance(query, (str, os.PathLike)):
+            raise UsageError(
+                f"a query is its text or a file, and {shown(query)} is neither",
+                hint='as in add_query("falls.rq") or add_query("SELECT …", name="falls")',
+            )
+        name = text_or_none(name, "the name of a query")
+        language = text_or_none(language, "language")
+        if isinstance(query, os.PathLike) or _names_file(query):
+            found = pipeline.read(query, language=language, name=name)
+        else:
+            found = read_rules(query, language=language, origin=name, name=name)
+        self.queries += found.queries
+        self._rule_texts.append(found)
+        return self
+
+    @property
+    def names(self) -> list[str]:
+        """What the queries are called: as given, after their files, or `query-1`."""
+        return names_of(self.queries)
+
+    def _input(self, spec: StreamSpec) -> Input:
+        made = self._scratch is not None and all(path.startswith(self._scratch.name) for path in spec.paths)
+        return Input(spec.iri, "made in Python" if made else ", ".join(map(_shown_path, spec.paths)))
+
+
+def _place(path: str | os.PathLike[str]) -> str:
+    """A path that means the same in the workers, which keep a working directory of their own."""
+    text = os.fspath(path)
+    return text if text == STANDARD_INPUT else os.path.abspath(text)
+
+
+def _shown_path(path: str) -> str:
+    """A path as short as it can be said here."""
+    below = os.path.relpath(path) if path != STANDARD_INPUT else "standard input"
+    return below if len(below) < len(path) else path
+
+
+def _names_file(query: str) -> bool:
+    """Whether a text is the name of a file: it ends like one, or is a single word."""
+    if "\n" in query or "{" in query:
+        return False
+    return query.endswith(tuple(ENDINGS)) or (bool(query) and not re.search(r"\s", query))
+
+
+_A_STREAM = "a stream is a file, a directory, several of them, or elements (triples, instant)"
+_A_GRAPH = "a graph is a file or an iterable of triples, such as an rdflib graph"
+
+
+def _listed(source: Any, expected: str) -> list:
+    """What an iterable holds; anything else is told."""
+    if isinstance(source, Iterable) and not isinstance(source, (bytes, Mapping)):
+        return list(source)
+    raise UsageError(f"{expected}, and {shown(source)} is none of these")
