@@ -92,6 +92,16 @@ def test_a_comment_over_a_query_is_no_header():
     assert len(read_rules(text).queries) == 2
 
 
+def test_over_queries_what_looks_like_a_bad_header_is_a_comment():
+    text = PREFIXES + (
+        "# Name: Prices that fall\n# drop: by 20 % or more\n# meaning:\n# names: two\n"
+        f"{QUERY}\n# drop: rdfs9 , cax-dw\n# name: a fall\n# meaning: what fell\n{QUERY}\n# name: the end\n"
+    )
+    found = read_rules(text)
+    assert len(found.queries) == 2 and not found.rules
+    assert [drop.name for drop in found.drops] == ["rdfs9", "cax-dw"]
+
+
 def test_a_comment_inside_a_statement_is_no_header():
     text = PREFIXES + 'INSERT { ?x :q """\n# name: a\n""" }\n# name: b\nWHERE { ?x :p ?y }\n' + OTHER
     assert names(text, origin="my.rq") == ["my", "my-2"]
@@ -202,7 +212,9 @@ def shown(text: str) -> str:
         ("# name: a\n# regime: rdfs\n" + OTHER, "4:3: rule a: a header has no `regime:`", "`regimes:`?"),
         ("# name: a b\n" + OTHER, "3:9: 'a b' is not the name of a rule", "one word"),
         ("# name:\n" + OTHER, "3:8: this name is empty", "one word"),
-        ("# drop: ,\n" + OTHER, "3:9: `# drop:` names no rule", "# drop: cax-sco"),
+        ("# drop: ,\n" + OTHER, "3:9: this is no list of rules to drop", "# drop: cax-sco"),
+        ("# drop: a b\n" + OTHER, "3:9: this is no list of rules to drop", "# drop: cax-sco"),
+        ("# drop:\n" + OTHER, "3:8: `# drop:` names no rule", "# drop: cax-sco"),
         (
             "# name: a\n" + OTHER + "\n# name: b\n" + OTHER + "\n# name: a\n" + OTHER,
             "7:9: there are two rules 'a', the other one in line 3",

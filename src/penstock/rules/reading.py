@@ -27,6 +27,7 @@ from penstock.rules.rule import REGIMES, Rule
 KEYS = ("name", "regimes", "meaning", "contradiction", "drop")
 _LINE = re.compile(r"^\ufeff?[ \t]*\#+[ \t]*([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.M)
 _NAME = re.compile(r"[^\s,()]+")
+_NAMES = re.compile(rf"{_NAME.pattern}(?:[ \t]*,[ \t]*{_NAME.pattern})*")
 _REGIME = re.compile(r"([^\s,()]+)[ \t]*(?:\(([^()]*)\))?[ \t]*(?:,|$)[ \t]*")
 _HIDING = re.compile(r"<[^<>\s]*>|\#[^\r\n]*")
 _SEMICOLON = re.compile(rf"({_HIDING.pattern})|;")
@@ -166,6 +167,9 @@ class _Reader:
         self.module = module
         self.source = QueryText(module.text, module.origin)
         self.drops: list[Drop] = []
+        # Over queries, what looks like a bad header is a comment.
+        keys = (line[1].lower() for line in _LINE.finditer(module.text))
+        self.has_rules = bool(module.rules) or not module.statements or "contradiction" in keys
 
     def read(self) -> RuleText:
         drafts: list[_Draft] = []
@@ -218,7 +222,8 @@ class _Reader:
                     "select the variables that show what is contradictory",
                 )
             return False
-        if header is not None and header.name and ("meaning" in header.values or "regimes" in header.values):
+        named = header is not None and header.name and _NAME.fullmatch(header.name)
+        if named and ("meaning" in header.values or "regimes" in header.values):
             key = "meaning" if "meaning" in header.values else "regimes"
             raise self._error(
                 header,
@@ -240,22 +245,13 @@ class _Reader:
                 continue
             if key not in KEYS:
                 continue
-            if key == "name":
-                self._name(value)
-            elif not value.text:
-                where = _Value("", *line.span(1))
-                raise self._problem(
-                    header.name, where, f"`# {key}:` says nothing", "write it out, or remove it"
-                )
-            if key in header.values:
-                if key == "name":
-                    raise self._without_statement(header)
-                raise self._problem(header.name, value, f"`# {key}:` stands twice in this header", None)
+            if self.has_rules:
+                self._check_line(header, key, value, line)
             header.values[key] = value
             header.begin = line.start() if header.begin < 0 else header.begin
             header.end = line.end()
-        if not header.values:
-            return None
+        if not header.values or not self.has_rules:
+            return header if header.values else None
         if last:
             raise self._without_statement(header)
         if {"meaning", "contradiction"} <= header.values.keys():
@@ -268,6 +264,17 @@ class _Reader:
         self._look_for_misspelt(header, start, end)
         return header
 
+    def _check_line(self, header: _Header, key: str, value: _Value, line: re.Match[str]) -> None:
+        if key == "name":
+            self._check_name(value)
+        elif not value.text:
+            where = _Value("", *line.span(1))
+            raise self._problem(header.name, where, f"`# {key}:` says nothing", "write it out, or remove it")
+        if key in header.values:
+            if key == "name":
+                raise self._without_statement(header)
+            raise self._problem(header.name, value, f"`# {key}:` stands twice in this header", None)
+
     def _look_for_misspelt(self, header: _Header, start: int, end: int) -> None:
         """`# regime: …` among the lines of a header, or beside them, is meant as one of them."""
         for line in _LINE.finditer(self.module.text, start, end):
@@ -279,7 +286,7 @@ class _Reader:
                 message, hint = f"a header has no `{line[1]}:`", f"did you mean `{close[0]}:`?"
                 raise self._problem(header.name, where, message, hint)
 
-    def _name(self, value: _Value) -> None:
+    def _check_name(self, value: _Value) -> None:
         if not _NAME.fullmatch(value.text):
             raise self._problem(
                 None,
@@ -289,12 +296,12 @@ class _Reader:
             )
 
     def _drop(self, value: _Value) -> None:
-        names = list(_NAME.finditer(value.text))
-        if not names:
-            raise self._problem(
-                None, value, "`# drop:` names no rule", "name them, as in # drop: cax-sco, prp-dom"
-            )
-        for name in names:
+        if not _NAMES.fullmatch(value.text):
+            if not self.has_rules:
+                return
+            message = "this is no list of rules to drop" if value.text else "`# drop:` names no rule"
+            raise self._problem(None, value, message, "name them, as in # drop: cax-sco, prp-dom")
+        for name in _NAME.finditer(value.text):
             start = value.start + name.start()
             span = self.source.written_span(start, start + len(name[0]))
             self.drops.append(Drop(name[0], span, self.module.text, self.module.origin))
