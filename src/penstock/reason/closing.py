@@ -14,8 +14,10 @@ from penstock.errors import InputError
 from penstock.reason import kernel
 from penstock.reason.clauses import Clause, clauses_of
 from penstock.reason.code import Compiled, compiled
+from penstock.reason.maintenance import Instances, Maintenance
 from penstock.reason.quads import EXPLICIT, Quads, power_of_two
 from penstock.reason.solutions import Solutions, kinds_of
+from penstock.reason.support import FACT
 from penstock.reason.surrogates import makes_surrogates, with_surrogates
 from penstock.rules.rule import Rule
 from penstock.terms import Term
@@ -85,6 +87,7 @@ class Run:
         self.derived = np.zeros(len(program.rules) + 1, np.int64)
         self.dropped = np.zeros(len(program.rules) + 1, np.int64)
         self.invented = np.zeros(len(program.rules) + 1, np.int64)
+        self.instances: Instances | None = None  # are noted, if rows may go again
         self.reported: list[tuple[Clause, np.ndarray, np.ndarray]] = []  # of checks: elements, columns
 
     def add(self, rows: np.ndarray, *, explicit: bool) -> None:
@@ -111,7 +114,7 @@ class Run:
                 )
             quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following = table
             if len(found):
-                self._look_at(found)
+                self.look_at(found)
 
     def linked(self) -> tuple[np.ndarray, ...]:
         """The rows, which are closed already, as a table for others to stand above."""
@@ -122,7 +125,7 @@ class Run:
         )
         return quads.rows[: quads.count], quads.flags, quads.slots, heads, following
 
-    def _look_at(self, found: np.ndarray) -> None:
+    def look_at(self, found: np.ndarray) -> None:
         """Goes on with the solutions that the kernel has given out."""
         order = np.argsort(found[:, 0], kind="stable")
         numbers, begins = np.unique(found[order, 0], return_index=True)
@@ -130,16 +133,20 @@ class Run:
             clause = self.program.clauses[number]
             width = len(clause.variables())
             columns, elements = found[rows, 2 : 2 + width], found[rows, 1]
-            solutions = Solutions(clause, columns, elements, self.terms).completed()
+            solutions = Solutions(clause, columns, np.arange(len(rows)), self.terms).completed()
             if clause.is_check:
                 shown = [
                     solutions.columns.get(var, np.zeros(len(solutions.elements), np.int64))
                     for var in clause.shown
                 ]
-                self.reported.append((clause, solutions.elements, np.stack([solutions.elements, *shown])))
+                own = elements[solutions.elements]
+                self.reported.append((clause, own, np.stack([own, *shown])))
                 continue
             rule = self.program.rules.index(clause.rule)
             quads, flags, dropped, new = solutions.quads()
+            if self.instances is not None:
+                self.instances.add(number, quads, columns)
+            quads[:, 4] = elements[quads[:, 4]]
             self.dropped[rule] += dropped
             self.invented[rule] += new if clause.invents() else 0
             if self.invented[rule] > self.options.most_invented:
@@ -193,6 +200,7 @@ class Closure:
             self.terms.add(constant)
         self._hides = not options.surrogates and makes_surrogates(self._program.clauses)
         self._run = Run(self._program, self.terms, options)
+        self._stale = False  # rows have gone since contradictions were noted
         self._state_facts()
 
     def _state_facts(self) -> None:
@@ -203,7 +211,7 @@ class Closure:
             if clause.is_check:
                 continue
             quads, flags, _, _ = solutions.quads()
-            self._run.quads.add(quads, flags, explicit=False)
+            self._run.quads.add(quads, flags, explicit=False, rule=FACT)
         self._run.close()
 
     def add_named(self, name: str, triples: np.ndarray, terms: TermChunk) -> None:
@@ -222,6 +230,17 @@ class Closure:
         # What variants look up first comes first, so that it is known what can follow from the rest.
         guards = np.isin(rows[:, 1], self._program.guards)
         self._run.add(np.concatenate([rows[guards], rows[~guards]]), explicit=True)
+
+    def remove(self, triples: np.ndarray) -> None:
+        """Takes explicit triples away, ids as (3, n), and what followed only from them."""
+        rows = np.zeros((triples.shape[1], 5), np.int64)
+        rows[:, :3] = triples.T
+        self._maintenance.remove(rows)
+        self._stale = True
+
+    @cached_property
+    def _maintenance(self) -> Maintenance:
+        return Maintenance(self._run, self.key)
 
     def _default(self, mark: int) -> np.ndarray:
         quads = self._run.quads
@@ -260,6 +279,12 @@ class Closure:
 
     def conflicts(self) -> list[Conflict]:
         """The contradictions, each once."""
+        if self._stale:
+            self._run.reported = []
+            found = self._maintenance.contradictions()
+            if len(found):
+                self._run.look_at(found)
+            self._stale = False
         return [conflict for _, conflict in conflicts_in(self._run, self._meanings)]
 
 

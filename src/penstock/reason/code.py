@@ -81,7 +81,7 @@ def compiled(clauses: Iterable[Clause], key: int, *, transitive: bool = True) ->
     and not for each node between.
     """
     clauses = tuple(clauses)
-    return _Compiler(tuple(each for each in clauses if each.body), key, transitive).result(
+    return Compiler(tuple(each for each in clauses if each.body), key, transitive).result(
         tuple(each for each in clauses if not each.body)
     )
 
@@ -108,7 +108,9 @@ def in_python(clause: Clause) -> bool:
     )
 
 
-class _Compiler:
+class Compiler:
+    """Makes the arrays of clauses; `support.py` makes others of them."""
+
     def __init__(self, clauses: tuple[Clause, ...], key: int, transitive: bool) -> None:
         self.clauses = clauses
         self.transitive = transitive and any(transitive_step(clause) is not None for clause in clauses)
@@ -142,7 +144,7 @@ class _Compiler:
             slots = {var: slot for slot, var in enumerate(clause.variables())}
             first = len(self.heads)
             if not in_python(clause):
-                self.heads += [self._head(atom, slots) for atom in clause.head if _bound(atom, slots)]
+                self.heads += [self._head(atom, slots) for atom in clause.head if is_bound(atom, slots)]
             last = len(self.heads)
             paths, edge = self._paths(clause, slots)
             about.append(
@@ -156,10 +158,10 @@ class _Compiler:
                 most = max(most, len(slots), len(self.steps) - begin)
         dispatching = self._dispatching()
         code = Code(
-            _table(self.steps, STEP_WIDTH),
-            _table(self.variants, 5),
-            _table(self.heads, HEAD_WIDTH),
-            _table(about, 6),
+            table_of(self.steps, STEP_WIDTH),
+            table_of(self.variants, 5),
+            table_of(self.heads, HEAD_WIDTH),
+            table_of(about, 6),
             np.array(list(self.masks), np.int64),
             *dispatching,
             most + 1,
@@ -197,7 +199,7 @@ class _Compiler:
             atom = clause.body[place]
             self._atom(atom, slots, bound, before=place < delta, new=place == delta, edge=place == edge)
             bound.update(atom.variables())
-            for condition in [each for each in waiting if _variables(each) <= bound]:
+            for condition in [each for each in waiting if variables_of(each) <= bound]:
                 waiting.remove(condition)
                 self.steps.append(self._condition(condition, slots))
             if not left:
@@ -206,7 +208,7 @@ class _Compiler:
                 place = self._first(clause, delta, left, bound)
                 guard = self._guard(clause.body[delta], clause.body[place])
             else:
-                place = min(left, key=lambda each: (_cost(clause.body[each], bound), each))
+                place = min(left, key=lambda each: (cost_of(clause.body[each], bound), each))
             left.remove(place)
         for _ in waiting:  # about a variable that nothing binds: an error, so never true
             self.steps.append([IS, 0, 0, CONSTANT, 0, CONSTANT, -1, 0, 0, 0, 0])
@@ -219,7 +221,7 @@ class _Compiler:
         def cost(place: int) -> tuple:
             atom = clause.body[place]
             about = not isinstance(atom.predicate, Var) and predicate in (atom.subject, atom.object)
-            return not (isinstance(predicate, Var) and about), _cost(atom, bound), place
+            return not (isinstance(predicate, Var) and about), cost_of(atom, bound), place
 
         return min(left, key=cost)
 
@@ -340,7 +342,7 @@ class _Compiler:
         for variant in self.variants:
             guard = variant[4]
             variant[4] = -1 - pair_slots[guard] if isinstance(guard, tuple) else entry.get(guard, 0)
-        return keys, entries, np.array(lists, np.int64), _table(places, 6), pairs, pair_places
+        return keys, entries, np.array(lists, np.int64), table_of(places, 6), pairs, pair_places
 
 
 def kind_of(term) -> int:
@@ -349,22 +351,22 @@ def kind_of(term) -> int:
     return BLANK if isinstance(term, BlankNode) else IRI
 
 
-def _table(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
+def table_of(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
     return np.array(rows, np.int64).reshape(-1, width)
 
 
-def _bound(atom: Atom, slots: dict[Var, int]) -> bool:
+def is_bound(atom: Atom, slots: dict[Var, int]) -> bool:
     """Whether all of a head is bound; what is not makes no quad."""
     return all(var in slots for var in atom.variables())
 
 
-def _variables(condition: Expression) -> set[Var]:
+def variables_of(condition: Expression) -> set[Var]:
     if isinstance(condition, Var):
         return {condition}
-    return set().union(*map(_variables, condition.args)) if isinstance(condition, Call) else set()
+    return set().union(*map(variables_of, condition.args)) if isinstance(condition, Call) else set()
 
 
-def _cost(atom: Atom, bound: set[Var]) -> tuple:
+def cost_of(atom: Atom, bound: set[Var]) -> tuple:
     """How late an atom should be looked up: what has most bound goes first, types after the rest."""
     known = [not isinstance(each, Var) or each in bound for each in atom.positions[:3]]
     graph = isinstance(atom.graph, Var) and atom.graph in bound
