@@ -9,25 +9,45 @@ from random import Random
 
 import pytest
 from tests.reason import running
-from tests.reason.running import PREFIXES, QUERIES, conflicts, elements, expected, graphs, meaning, rules
+from tests.reason.running import (
+    BEGIN,
+    PREFIXES,
+    QUERIES,
+    RDF_TYPE,
+    SECOND,
+    Element,
+    conflicts,
+    elements,
+    ex,
+    expected,
+    graphs,
+    meaning,
+    rules,
+)  # fmt: skip
 
 import penstock
 from agreement.engine_runs import travelled
 from agreement.tunings import tiny
 from penstock import cli, pipeline
+from penstock.columns.terms import TermTable
 from penstock.decode.decoder import Decoder
+from penstock.engine.program import Program
 from penstock.engine.tuning import TUNING
-from penstock.entailment import Entailment, entailed
+from penstock.entailment import ClosedFiles, Entailment, entailed
 from penstock.errors import InputError, UsageError
+from penstock.knowledge.files import GraphFile, GraphFiles
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.reason.closing import Closure
+from penstock.rules.library import ruleset
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.messages import INCONSISTENT
 from penstock.runtime.recovery.checkpoint import open_checkpoint
 from penstock.runtime.recovery.continuing import Fate
+from penstock.terms import NamedNode
 
 KEY = 97
+TYPE = NamedNode(RDF_TYPE)
 
 
 def answers_in_process(of, shards: int, batches: int, tuning, directory: Path | None) -> list[list]:
@@ -103,6 +123,73 @@ def test_on_spark_as_the_definitions_say(tmp_path, shards):
     assert {Path(record["source"]).parent.name for record in told} == {"stream"}
     derived = sum(len(said) for said, _, _ in known.elements) - sum(len(e.triples) for e in of)
     assert statistics.derived == derived > 0
+
+
+@pytest.mark.usefixtures("spark")
+def test_late_elements_are_left_out_with_all_that_follows(tmp_path):
+    """They are reported as they were written; what contradicts in them is not reported."""
+    of = elements(11, 30)
+    wrong = Element("late", ((ex("i0"), TYPE, ex("Cat")), (ex("i7"), ex("partOf"), ex("i0"))), BEGIN, BEGIN)
+    right = Element("last", ((ex("i0"), TYPE, ex("Cat")),), BEGIN + 3600 * SECOND, BEGIN + 3600 * SECOND)
+    running.written([*of, wrong, right], tmp_path / "stream", 4)
+    engine = penstock.Engine(master="local[2]", shards=2, batch_bytes=500, rules=running.NAMES.split())
+    engine.add_ontology(sorted(running.knowledge(), key=str)).add_stream(tmp_path / "stream")
+    engine.add_query(PREFIXES + QUERIES[1])
+    late, told, found = [], set(), set()
+
+    def take(batch: penstock.Batch) -> None:
+        late.extend(batch.late)
+        told.update(record["graph"] for record in batch.inconsistent)
+        for table in batch.tables.values():
+            found.update((r["x"], r["y"], r["start"], r["end"]) for r in table.to_pylist())
+
+    engine.run(on_batch=take)
+    [record] = late
+    assert record["graph"] == wrong.graph and len(record["triples"]) == 2
+    assert wrong.graph not in told and right.graph in told
+    assert found == expected(meaning([*of, right]))[1]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_knowledge_that_changes_is_closed_again(tmp_path, strict):
+    """While a run goes on: the version of a batch is a closed one, for queries and for its elements."""
+    path = tmp_path / "k.ttl"
+    path.write_text(PREFIXES + ":Dog rdfs:subClassOf :Animal . :rex a :Dog .")
+    now = [1e12]
+    files = GraphFiles([GraphFile(path, key=KEY)], lambda: now[0])
+    queries = [parse_query(PREFIXES + QUERIES[0])]
+    entailment = Entailment(tuple(ruleset(["cax-sco", "cax-dw"])))
+    made = entailed(files.graphs, queries, entailment, KEY, changing=True)
+    program = pipeline.program(
+        queries, [StreamName()], (), shards=1, now=0, key=KEY, entailed=made, changing=True
+    ).prepared(tmp_path / "versions")
+    closed = ClosedFiles(files, made, strict)
+    dog = Element("e", ((ex("fido"), TYPE, ex("Dog")),), BEGIN, BEGIN).lines.encode()
+
+    def classes_of(program: Program) -> list[str]:
+        read = Decoder("nquads", key=KEY, source="s").decode(dog)[0]
+        found = program.reason(read)
+        terms = TermTable(found.terms)
+        return sorted(terms.term(id_).value.rsplit("/", 1)[-1] for id_ in found.object.tolist())
+
+    assert classes_of(program) == ["Animal", "Dog"]
+    assert not closed.news(lambda problem: None)
+    told: list[str] = []
+    path.write_text(PREFIXES + ":Dog rdfs:subClassOf :Pet . :rex a :Dog . :Cat owl:disjointWith :Dog .")
+    now[0] *= 2
+    assert closed.news(lambda problem: told.append(str(problem)))
+    version = program.next_version(closed.graphs)
+    assert classes_of(program.at(version)) == ["Dog", "Pet"] and classes_of(program) == ["Animal", "Dog"]
+    assert not told
+    path.write_text(PREFIXES + ":Cat owl:disjointWith :Dog . :tom a :Cat, :Dog .")
+    now[0] *= 2
+    assert closed.news(lambda problem: told.append(str(problem)))
+    if strict:
+        with pytest.raises(InputError, match="inconsistent: cax-dw"):
+            program.next_version(closed.graphs)
+    else:
+        assert classes_of(program.at(program.next_version(closed.graphs))) == ["Dog"]
+        assert len(told) == 1 and "inconsistent: cax-dw" in told[0]
 
 
 # --- what is told, what is refused --------------------------------------------------------------

@@ -210,7 +210,7 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: f
     if statistics.dropped:
         rules = ", ".join(f"{rule} ({times:,})" for rule, times in sorted(statistics.dropped.items()))
         total = count(statistics.dropped.total(), "derived triple")
-        show_warning(f"{total} with a literal as subject or no IRI as predicate left out, by {rules}")
+        show_note(f"{total} with a literal as subject or no IRI as predicate left out, by {rules}")
     for reason, times in statistics.refused.items():
         show_warning(f"{reason}: no value, {count(times, 'time')}")
     if statistics.refused:
