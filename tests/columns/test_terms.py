@@ -216,3 +216,32 @@ def test_two_texts_of_one_id_are_noticed_when_they_are_accepted():
     table.offer(other)
     with pytest.raises(InputError, match="same id"):
         table.accept([chunk.ids], most=0)
+
+
+@pytest.mark.parametrize("key", [0, 7])
+def test_many_terms_at_once_are_as_one_by_one(key):
+    many, one = TermTable(key=key), TermTable(key=key)
+    terms = [
+        *TERMS,
+        *TERMS[:3],
+        Literal("12.5", datatype=XSD.decimal),
+        Literal(""),
+        Literal('\t"\\\r\n\u2028'),
+    ]
+    ids = many.add_all(terms)
+    assert ids.tolist() == [one.add(term) for term in terms]
+    assert many.terms(ids) == terms == [one.term(id_) for id_ in ids.tolist()]
+    assert len(many) == len(one)
+    assert many.add_all([]).tolist() == [] == many.terms(np.empty(0, np.int64))
+
+
+def test_many_terms_at_once_notice_a_collision():
+    table = TermTable()
+    text = term_text(TERMS[0])
+    table.add_chunk(
+        TermChunk(
+            np.array([hash_text(text)]), np.array([0, len(text)]), np.frombuffer(b"x" * len(text), np.uint8)
+        )
+    )
+    with pytest.raises(InputError, match="same id|collision|one id"):
+        table.add_all([TERMS[1], TERMS[0]])

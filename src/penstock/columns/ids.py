@@ -14,6 +14,7 @@ number can be read from the bits. The text of hashed terms travels beside the id
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -216,7 +217,18 @@ def parse_term(text: bytes) -> Term:
         return NamedNode(text[1:-1].decode())
     if first == b"_":
         return BlankNode(text[2:].decode())
+    [literal] = _literals([text])
+    return literal
+
+
+def parse_terms(texts: Sequence[bytes]) -> list[Term]:
+    """The terms of canonical N-Triples texts; the literals among them are read together."""
+    literals = _literals([text for text in texts if text[:1] == b'"'])
+    return [next(literals) if text[:1] == b'"' else parse_term(text) for text in texts]
+
+
+def _literals(texts: list[bytes]) -> Iterator[Literal]:
     from pyoxigraph import RdfFormat, parse
 
-    triple = next(iter(parse(b"<x:> <x:> " + text + b" .", RdfFormat.N_TRIPLES)))
-    return triple.object
+    lines = b"".join(b"<x:> <x:> " + text + b" .\n" for text in texts)
+    return (triple.object for triple in parse(lines, RdfFormat.N_TRIPLES))

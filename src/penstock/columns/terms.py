@@ -5,6 +5,7 @@ Neither keeps a Python object per term: texts lie one after the other in a byte 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
@@ -16,15 +17,17 @@ from penstock.columns.ids import (
     HASHED,
     UNBOUND,
     hash_text,
+    hash_texts,
     id_of,
     inline_term,
     parse_term,
+    parse_terms,
     term_text,
 )
 from penstock.columns.places import LENGTH_BITS, LONGEST
 from penstock.columns.rendering import render
 from penstock.errors import InputError
-from penstock.terms import Term
+from penstock.terms import Literal, Term
 
 _CACHED_TERMS = 65_536
 LEAST_TERMS, LEAST_BYTES = 1024, 1 << 16  # what an empty table has room for
@@ -216,6 +219,23 @@ class TermTable:
         id_ = id_of(term, self.key)
         return id_ if id_ < HASHED else self.add_text(term_text(term))
 
+    def add_all(self, terms: Sequence[Term]) -> np.ndarray:
+        """Takes over many terms; their ids."""
+        texts = [term_text(term) for term in terms]
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        if len(texts) and np.diff(offsets).max() > LONGEST:
+            raise InputError(f"a term of {int(np.diff(offsets).max()):,} bytes is longer than 128 MiB")
+        data = np.frombuffer(b"".join(texts), np.uint8)
+        ids = hash_texts(offsets, data, self.key)
+        inline = np.zeros(len(texts), bool)
+        for i, term in enumerate(terms):
+            if isinstance(term, Literal) and (id_ := id_of(term, self.key)) < HASHED:
+                ids[i], inline[i] = id_, True
+        chunk = TermChunk(ids, offsets, data)
+        self.add_chunk(chunk.among(ids[~inline]) if inline.any() else chunk)
+        return ids
+
     def _located(self, ids: np.ndarray, *, offered: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Texts, and the place of each id's text in them; -1 for ids without one, also among the offered."""
         places = interning.places_of(self._table, ids)
@@ -292,6 +312,10 @@ class TermTable:
         bound = pa.py_buffer(np.packbits(ids != 0, bitorder="little"))
         buffers = [bound, pa.py_buffer(offsets), pa.py_buffer(data)]
         return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ids), buffers)
+
+    def terms(self, ids: np.ndarray) -> list[Term]:
+        """The term of each id; none of them may be unbound."""
+        return parse_terms(self.texts(ids).to_pylist())
 
     def encoded(self, ids: np.ndarray) -> pa.DictionaryArray:
         """The N-Triples text of each id, every text written once; null for unbound (0)."""

@@ -7,7 +7,7 @@ node is named after its rule, its label and the solution: the same solution has 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Solutions:
             ready = next((each for each in conditions if not variables_in(each) & later), None)
             if ready is not None:
                 conditions.remove(ready)
-                self._keep(self._each(ready, self._truth).astype(bool))
+                self._keep(self._each(ready, self._truth))
                 continue
             bound = {var for var, _ in binds}
             table = next((each for each in tables if not bound & set(each.vars)), None)
@@ -110,28 +110,42 @@ class Solutions:
     def _evaluated(self, expression: Expression, evaluate: Callable) -> np.ndarray:
         vars_ = sorted((var for var in variables_in(expression) if var in self.columns), key=lambda v: v.name)
         if not vars_:
-            return np.full(len(self.elements), evaluate(expression, {}), np.int64)
+            return np.repeat(evaluate(expression, [{}]), len(self.elements))
         columns = np.stack([self.columns[var] for var in vars_])
         distinct, numbers = np.unique(columns, axis=1, return_inverse=True)
-        values = np.empty(distinct.shape[1], np.int64)
-        for i, ids in enumerate(distinct.T.tolist()):
-            bound = {
-                var.name: self.terms.term(id_) for var, id_ in zip(vars_, ids, strict=True) if id_ != UNBOUND
-            }
-            values[i] = evaluate(expression, bound)
-        return values[numbers.reshape(-1)]
+        seen = np.unique(distinct[distinct != UNBOUND])
+        terms = dict(zip(seen.tolist(), self.terms.terms(seen), strict=True))
+        names = [var.name for var in vars_]
+        bound = (
+            {name: terms[id_] for name, id_ in zip(names, ids, strict=True) if id_ != UNBOUND}
+            for ids in distinct.T.tolist()
+        )
+        return evaluate(expression, bound)[numbers.reshape(-1)]
 
-    def _truth(self, condition: Expression, bound: dict[str, Term]) -> int:
-        try:
-            return int(compile_truth(condition)(bound.get, Context()))
-        except ExpressionError:
-            return 0
+    def _truth(self, condition: Expression, solutions: Iterable[dict[str, Term]]) -> np.ndarray:
+        truth, context = compile_truth(condition), Context()
 
-    def _bind(self, expression: Expression, bound: dict[str, Term]) -> int:
-        try:
-            return self.terms.add(compile_term(expression)(bound.get, Context()))
-        except ExpressionError:
-            return UNBOUND
+        def holds(bound: dict[str, Term]) -> bool:
+            try:
+                return truth(bound.get, context)
+            except ExpressionError:
+                return False
+
+        return np.array([holds(bound) for bound in solutions], bool)
+
+    def _bind(self, expression: Expression, solutions: Iterable[dict[str, Term]]) -> np.ndarray:
+        value, context = compile_term(expression), Context()
+
+        def term(bound: dict[str, Term]) -> Term | None:
+            try:
+                return value(bound.get, context)
+            except ExpressionError:
+                return None
+
+        found = [term(bound) for bound in solutions]
+        ids = np.full(len(found), UNBOUND, np.int64)
+        ids[[each is not None for each in found]] = self.terms.add_all([t for t in found if t is not None])
+        return ids
 
     def quads(self) -> tuple[np.ndarray, np.ndarray, int, int]:
         """What the head makes of them: rows, their flags, how many were no quads, how many nodes were new."""
