@@ -20,7 +20,7 @@ from penstock.algebra.printing import to_sexpr
 from penstock.engine.digests import RulesIdentity, digest_of
 from penstock.errors import Finding, InputError, PenstockError, QueryError, UsageError
 from penstock.knowledge.files import GraphFiles
-from penstock.knowledge.graphs import Knowledge, StaticGraph
+from penstock.knowledge.graphs import Knowledge, StaticGraph, graph_of
 from penstock.plan.analysis.walk import nodes
 from penstock.plan.wording import in_words
 from penstock.reason.closing import Closure, Conflict
@@ -28,6 +28,7 @@ from penstock.reason.conflicts import conflict_text
 from penstock.reason.elements import ElementReasoner
 from penstock.reason.stage import Reasoning
 from penstock.rules.constructs import checks, constructs
+from penstock.rules.expressions import with_direct_semantics
 from penstock.rules.restrictions import findings
 from penstock.rules.rule import Rule
 from penstock.rules.selection import Selected, selected
@@ -85,6 +86,8 @@ class Entailed:
     derived: int = 0  # static triples
     dropped: tuple[tuple[str, int], ...] = ()  # by rule: what would have a literal as its subject
     identity: RulesIdentity = RulesIdentity()  # noqa: RUF009 — frozen
+    queries: tuple[ParsedQuery, ...] = ()  # as the rules have them understood
+    expressions: tuple[StaticGraph, ...] = ()  # what is said of the class expressions in these
 
     def told(self) -> tuple[tuple[str, str], ...]:
         """The rules that are used, by name, and why, or what they mean."""
@@ -122,8 +125,10 @@ def entailed(
     Which rules can contribute must not depend on knowledge that may be `changing` while they are used.
     """
     if not entailment.rules:
-        return Entailed(tuple(graphs))
-    graphs = [graph.keyed(key) for graph in graphs]
+        return Entailed(tuple(graphs), queries=tuple(queries))
+    queries, said = with_direct_semantics(queries, entailment.rules)
+    expressions = (graph_of(said, None, key=key),) if said else ()
+    graphs = [*(graph.keyed(key) for graph in graphs), *expressions]
     chosen = tuple(map(Selected, entailment.rules))
     if not entailment.all_rules:
         known = None if changing else Knowledge.of(graphs, key)
@@ -136,6 +141,8 @@ def entailed(
         conflicts=tuple(closure.conflicts()),
         derived=closure.inferred.shape[1],
         dropped=tuple(sorted(closure.dropped.items())),
+        queries=tuple(queries),
+        expressions=expressions,
     )
     if entailment.scope is Scope.STREAM:
         within = entailment.within
@@ -207,6 +214,7 @@ class ClosedFiles:
     def __init__(self, files: GraphFiles, entailed: Entailed, strict: bool = False) -> None:
         self.files = files
         self.rules = tuple(each.rule for each in entailed.rules) if entailed.reasoning is not None else ()
+        self.expressions = entailed.expressions
         self.strict = strict
         self.key = entailed.graphs[0].key if entailed.graphs else 0
         self.report: Callable[[PenstockError], None] = lambda problem: None
@@ -225,7 +233,8 @@ class ClosedFiles:
         graphs = self.files.graphs
         if not self.rules:
             return graphs
-        closure = closure_of(self.rules, [graph.keyed(self.key) for graph in graphs], self.key)
+        graphs = [*(graph.keyed(self.key) for graph in graphs), *self.expressions]
+        closure = closure_of(self.rules, graphs, self.key)
         conflicts = closure.conflicts()
         if conflicts:
             problem = _inconsistent(conflicts, self.rules)

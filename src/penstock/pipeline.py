@@ -156,7 +156,7 @@ def explain(
         return "\n\n".join(f"# {names[i]}\n{text}" for i, text in zip(places, shown, strict=True))
     planned, told = list(queries), ()
     if entailed is not None:
-        graphs, told = entailed.graphs, entailed.told()
+        graphs, told, planned = entailed.graphs, entailed.told(), list(entailed.queries)
         planned += [*(query for _, query in entailed.checks), *entailed.constructs]
     with over_streams(len(planned) > len(queries)):
         made = make_plan(planned, _catalog(queries, streams, graphs), names_of(planned), feeds=feed)
@@ -211,8 +211,9 @@ def program(
         made = plan(queries, streams, graphs, feed=feed, keys=keys)
         return Program(made, graphs, reasoning=reasoning, **how)
     checks = [query for _, query in entailed.checks]
+    planned = [*entailed.queries, *checks, *entailed.constructs]
     with over_streams(bool(entailed.constructs)):
-        made = plan([*queries, *checks, *entailed.constructs], streams, entailed.graphs, feed=feed, keys=keys)
+        made = plan(planned, streams, entailed.graphs, feed=feed, keys=keys)
     return Program(
         made,
         entailed.graphs,

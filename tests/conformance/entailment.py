@@ -10,11 +10,12 @@ from functools import lru_cache
 
 from conformance.manifest import ConformanceTest, tests_of
 from conformance.results import Answer, Solutions
-from conformance.subjects import read_triples
+from conformance.subjects import answer_of, read_triples
 from oracle.model import StaticGraph, TimedDataset
 from oracle.queries import ANSWER, evaluate_query
 from oracle.rules import fixpoint
 from penstock.algebra.nodes import Ask
+from penstock.api import Engine
 from penstock.languages import parse_query
 from penstock.rules.expressions import with_direct_semantics
 from penstock.rules.library import ruleset
@@ -56,4 +57,16 @@ def answer_of_oracle(test: ConformanceTest, regime: str) -> Answer:
     return Solutions(tuple(answers.columns), rows)
 
 
-SUBJECTS = {"oracle": answer_of_oracle}
+def answer_of_engine(test: ConformanceTest, regime: str) -> Answer:
+    """An ordinary run over static knowledge alone."""
+    engine = Engine(rules=RULES[regime])
+    triples = read_triples(test.data, test.base)
+    engine.add_graph([(t.subject, t.predicate, t.object) for t in triples])
+    text = test.query.read_text("utf-8")
+    engine.add_query(f"BASE <{test.base}>\n{text}")
+    rows: list[dict] = []
+    engine.run(on_batch=lambda batch: [rows.extend(table.to_pylist()) for table in batch.tables.values()])
+    return answer_of(parse_query(text, base=test.base), engine.ready().columns(0), rows)
+
+
+SUBJECTS = {"oracle": answer_of_oracle, "engine": answer_of_engine}

@@ -106,7 +106,7 @@ def answer_of_engine(
     for _, table in shard.answers(payloads, INSTANT, ended=True):
         rows += table.to_pylist()
     assert shard.shard.late == 0, "the element came late"
-    return _answer(query, program.columns(0), rows)
+    return answer_of(query, program.columns(0), rows)
 
 
 def answer_of_spark(text: str, data: Path | None, named: dict[str, Path], base: str) -> Answer:
@@ -126,10 +126,10 @@ def answer_of_spark(text: str, data: Path | None, named: dict[str, Path], base: 
             rows.extend(table.to_pylist())
 
     engine.run(on_batch=take)
-    return _answer(query, engine.ready().columns(0), rows)
+    return answer_of(query, engine.ready().columns(0), rows)
 
 
-def _answer(query: ParsedQuery, columns: Sequence[str], rows: list[dict]) -> Answer:
+def answer_of(query: ParsedQuery, columns: Sequence[str], rows: list[dict]) -> Answer:
     """The rows of a table of answers, all at the one instant, as the answer of a test."""
     times = {(row.pop("start"), row.pop("end")) for row in rows}
     assert times <= {(None, None), (INSTANT, INSTANT)}
