@@ -10,7 +10,7 @@ closed with all clauses instead. So the choice is never one of right or wrong, o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,6 +33,7 @@ _OF_EVERYTHING = frozenset(
     for iri in ("http://www.w3.org/2002/07/owl#Thing", "http://www.w3.org/2000/01/rdf-schema#Resource")
 )
 ANY = 0
+LITERAL = -1  # any object that is a literal
 GUARD = "guard"  # what guards are called; no rule's name, for it reports and derives nothing
 
 Wanted = frozenset[tuple[Term | None, Term | None]]
@@ -52,11 +53,28 @@ class Selection:
 
 @dataclass(frozen=True)
 class _Instance:
-    """What a clause derives, and from what, where its axioms are bound."""
+    """What a clause derives, and from what, where its axioms are bound.
+
+    What a clause copies has the same predicate in its head and in a premise, whatever that is; `copies`
+    are such premises, and whether they have the same object, too.
+    """
 
     clause: int
     heads: tuple[Key, ...]
     premises: tuple[Key, ...]
+    copies: tuple[bool, ...] = ()
+    workings: tuple[Key, ...] = ()  # of the premises, those that only rules derive
+    reflexive: bool = False  # it derives only that things are in relation to themselves
+    of_literals: bool = False  # what it copies has literals as objects: it relates two things already
+
+    def needs(self, key: Key) -> Iterator[Key]:
+        """What it derives something with this key from."""
+        yield from self.premises
+        for same_object in self.copies:
+            if key[0] == ANY and self.of_literals:
+                yield ANY, LITERAL
+            else:
+                yield key[0], key[1] if same_object else ANY
 
 
 def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted, terms: TermTable) -> Selection:
@@ -67,9 +85,11 @@ def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted, terms: Term
     for constant in questions.constants:
         known.add(constant)
     run = Run(questions, known, closed.options, capacity=closed.quads.count)
-    run.add(closed.quads.rows[closed.quads.present()], explicit=False)
+    rows = closed.quads.rows[closed.quads.present()]
+    run.add(rows, explicit=False)
     answers = [(clause, columns[1:]) for clause, _, columns in run.reported]
-    return selecting.selection(answers, wanted, known)
+    named = set(np.unique(rows[rows[:, 3] != 0, 1]).tolist())
+    return selecting.selection(answers, wanted, known, named)
 
 
 class Selecting:
@@ -79,9 +99,10 @@ class Selecting:
         self.key = key
         self.type = id_of(RDF.type, key)
         self._auxiliary = _of_ontologies_alone(clauses)
-        self._reflexive = {
+        self._reflexive = {  # relations of everything, not of axioms alone, to itself
             atom.predicate
             for clause in clauses
+            if not all(map(about_ontologies, clause.body))
             for atom in clause.head
             if atom.subject == atom.object and isinstance(atom.predicate, NamedNode)
         }
@@ -146,20 +167,34 @@ class Selecting:
         self,
         answers: Iterable[tuple[Clause, np.ndarray]],
         wanted: Wanted,
-        tables: TermTable,
+        terms: TermTable,
+        named: set[int],
     ) -> Selection:
-        """What is needed, given the answers to `questions` as columns by variable."""
-        instances = self._instances(answers, tables)
+        """What is needed, given the answers to `questions` as columns by variable.
+
+        `named` are predicates that static knowledge has in named graphs and in workings.
+        """
+        instances = self._instances(answers, terms, named)
         guards = self.guards()
         roots = {
             (ANY if p is None else id_of(p, self.key), ANY if c is None else id_of(c, self.key))
             for p, c in wanted
         }
-        roots |= {self._key(guard.body[0], {}) for guard in guards}
+        watched = [(self._key(guard.body[0], {}), bool(guard.conditions)) for guard in guards]
+        roots |= {key for key, apart in watched if not apart}
+        # Of relations that everything has to itself, only what relates two things is watched.
+        watching: list[int] = []
+        for predicate in {key[0] for key, apart in watched if apart}:
+            for number, instance in enumerate(instances):
+                names = any(head[0] == predicate for head in instance.heads) and not instance.reflexive
+                copies = any(head[0] == ANY for head in instance.heads)
+                if names or (copies and not (instance.copies and instance.of_literals)):
+                    watching.append(number)
+                    roots.update(instance.needs((predicate, ANY)))
         for instance in instances:
             if self.clauses[instance.clause].is_check:
-                roots.update(instance.premises)
-        needed, used = _needed(instances, roots)
+                roots.update(instance.premises)  # all of them: a check copies nothing
+        needed, used = _needed(instances, roots, watching)
         reasons: dict[str, dict[Key, None]] = {}
         for instance in used:
             heads = reasons.setdefault(self.clauses[instance.clause].rule, {})
@@ -174,7 +209,9 @@ class Selecting:
             {rule: tuple(heads) for rule, heads in reasons.items()},
         )
 
-    def _instances(self, answers: Iterable[tuple[Clause, np.ndarray]], terms: TermTable) -> list[_Instance]:
+    def _instances(
+        self, answers: Iterable[tuple[Clause, np.ndarray]], terms: TermTable, named: set[int]
+    ) -> list[_Instance]:
         found: dict[_Instance, None] = {}
         for question, columns in answers:
             number = int(question.rule)
@@ -187,19 +224,42 @@ class Selecting:
         for number, axioms in enumerate(self.axioms):
             if not axioms:
                 found.setdefault(self._instance(number, {}))
-        return list(found)
+        # What follows from axioms alone is there already.
+        saying = (each for each in found if each is not None)
+        return _possible([each for each in saying if each.premises or each.copies], named)
 
-    def _instance(self, number: int, bound: dict[Var, int]) -> _Instance:
+    def _instance(self, number: int, bound: dict[Var, int]) -> _Instance | None:
+        """What a clause says where its axioms are bound so; None if it then says nothing."""
         clause = self.clauses[number]
         premises = [atom for atom in clause.body if atom not in self.axioms[number]]
+
+        def known(atom: Atom) -> Atom:
+            return atom.mapped(lambda each: bound.get(each, each) if isinstance(each, Var) else each)
+
+        if clause.head and set(map(known, clause.head)) <= set(map(known, premises)):
+            return None
+        copied: list[Atom] = []
+        if len(clause.head) == 1 and isinstance(predicate := clause.head[0].predicate, Var):
+            if predicate not in bound:
+                copied = [atom for atom in premises if atom.predicate == predicate]
         return _Instance(
             number,
             tuple(dict.fromkeys(self._key(atom, bound) for atom in clause.head)),
-            tuple(dict.fromkeys(self._key(atom, bound) for atom in premises)),
+            tuple(
+                dict.fromkeys(
+                    self._key(atom, bound, clause.conditions) for atom in premises if atom not in copied
+                )
+            ),
+            tuple(dict.fromkeys(atom.object == clause.head[0].object for atom in copied)),
+            tuple(dict.fromkeys(self._key(atom, bound) for atom in premises if atom.graph is not None)),
+            bool(clause.head) and all(atom.subject == atom.object for atom in clause.head),
+            all(Call("ISLITERAL", (atom.object,)) in clause.conditions for atom in copied),
         )
 
-    def _key(self, atom: Atom, bound: dict[Var, int]) -> Key:
+    def _key(self, atom: Atom, bound: dict[Var, int], conditions: Sequence[Expression] = ()) -> Key:
         predicate, object_ = (self._id(each, bound) for each in (atom.predicate, atom.object))
+        if predicate == ANY and Call("ISLITERAL", (atom.object,)) in conditions:
+            return ANY, LITERAL
         return predicate, object_ if predicate == self.type else ANY
 
     def _id(self, position, bound: dict[Var, int]) -> int:
@@ -282,8 +342,26 @@ def _allows(table: Table, bound: dict[Var, int], terms: TermTable) -> bool:
     )
 
 
-def _needed(instances: Sequence[_Instance], roots: set[Key]) -> tuple[set[Key], list[_Instance]]:
-    """All keys that something wanted may depend on, and the instances that derive one of them."""
+def _possible(instances: list[_Instance], named: set[int]) -> list[_Instance]:
+    """Those whose workings can be there: static ones with some predicates are, others must be derived."""
+    derived = {ANY, *named}
+    kept: dict[_Instance, None] = {}
+    while True:
+        more = [
+            each
+            for each in instances
+            if each not in kept and all(predicate in derived for predicate, _ in each.workings)
+        ]
+        if not more:
+            return list(kept)
+        kept.update(dict.fromkeys(more))
+        derived.update(predicate for each in more for predicate, _ in each.heads)
+
+
+def _needed(
+    instances: Sequence[_Instance], roots: set[Key], watching: Sequence[int]
+) -> tuple[set[Key], list[_Instance]]:
+    """All keys that something wanted may depend on, and the instances that derive one of them, or watch."""
     by_head: dict[Key, list[int]] = defaultdict(list)
     by_predicate: dict[int, list[int]] = defaultdict(list)
     for number, instance in enumerate(instances):
@@ -291,6 +369,8 @@ def _needed(instances: Sequence[_Instance], roots: set[Key]) -> tuple[set[Key], 
             by_head[predicate, class_].append(number)
             by_predicate[predicate].append(number)
     used = [False] * len(instances)
+    for number in watching:
+        used[number] = True
     needed: set[Key] = set()
     waiting = list(roots)
     while waiting:
@@ -299,18 +379,22 @@ def _needed(instances: Sequence[_Instance], roots: set[Key]) -> tuple[set[Key], 
             continue
         needed.add(key)
         predicate, class_ = key
-        if predicate == ANY:
-            fitting: Iterable[int] = range(len(instances))
+        if key == (ANY, LITERAL):  # what is said to be of a class is none, nor what is itself a subject
+            fitting: Iterable[int] = (
+                number
+                for number, each in enumerate(instances)
+                if not each.reflexive and any(class_ == ANY for _, class_ in each.heads)
+            )
+        elif predicate == ANY:
+            fitting = range(len(instances))
         elif class_ == ANY:
             fitting = by_predicate[predicate] + by_predicate[ANY]
         else:
             fitting = by_head[key] + by_head[predicate, ANY] + by_predicate[ANY]
         for number in fitting:
-            if not used[number] and instances[number].heads:
+            if instances[number].heads and (instances[number].copies or not used[number]):
                 used[number] = True
-                waiting += instances[number].premises
-    for number, instance in enumerate(
-        instances
-    ):  # checks derive nothing, and what they need is among the roots
-        used[number] |= not instance.heads
+                waiting += instances[number].needs(key)
+    for number, instance in enumerate(instances):
+        used[number] |= not instance.heads  # checks: what they need is among the roots
     return needed, [instance for instance, yes in zip(instances, used, strict=True) if yes]
