@@ -75,7 +75,8 @@ class Engine(Registrations):
     `master` is the Spark to run on (default: all cores of this machine), `lateness` how long
     to wait for elements out of order (text such as "30s", a timedelta, microseconds), `checkpoint` a
     directory that remembers how far a run is, `strict` stops at the first broken line. Without `feed`,
-    what CONSTRUCT queries derive is only given, not read by queries. `idle`,
+    what CONSTRUCT queries derive is only given, not read by queries. With the `query_scope` element, each
+    query looks at one element at a time, and static graphs (event mode, docs/streams.md). `idle`,
     `ahead` and `tick` say what time does on live streams, as in `penstock run` (docs/streams.md).
 
     `rules` are regimes (rdfs, owl2-rl, …), files or directories of rules: queries see what follows from
@@ -95,6 +96,7 @@ class Engine(Registrations):
         checkpoint: str | os.PathLike[str] | None = None,
         strict: bool = False,
         feed: bool = True,
+        query_scope: str | None = None,
         batch_bytes: int | None = None,
         shards: int | None = None,
         rules: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
@@ -128,6 +130,8 @@ class Engine(Registrations):
             raise UsageError(
                 "rules over streams feed queries, so --scope stream and --no-feed exclude each other"
             )
+        self.query_scope = text_or_none(query_scope, "query_scope")
+        pipeline.in_scope((), self.query_scope, self.scope)  # what cannot be is told here
         self.add_rules(*([rules] if isinstance(rules, (str, os.PathLike)) else rules))
         self._changing = False  # whether static knowledge may, while the run that is prepared goes on
         self._entailed: tuple[object, Entailed] | None = None  # what it was made of, and what was made

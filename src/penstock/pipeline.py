@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import Protocol
 
 from penstock.algebra.naming import names_of
-from penstock.algebra.nodes import ParsedQuery, Statement
+from penstock.algebra.nodes import ParsedQuery, Statement, with_scope
 from penstock.algebra.printing import to_sexpr
+from penstock.algebra.scopes import ELEMENT, STREAM
 from penstock.engine.program import Program
 from penstock.engine.remembering import remembered
 from penstock.engine.tuning import TUNING, Tuning
@@ -34,6 +35,7 @@ from penstock.reason.stage import Reasoning
 from penstock.rules.reading import RuleText, read_rules
 
 STAGES = ("algebra", "plan", "spark")
+QUERY_SCOPES = {"stream": STREAM, "element": ELEMENT}
 
 
 class Registered(Protocol):
@@ -59,6 +61,27 @@ def read(path: str | Path, *, language: str | None = None, name: str | None = No
             known = f"the endings of queries are {', '.join(ENDINGS)}; was {path.name} meant as one?"
             error.hint = f"{error.hint}\n  hint: {known}" if error.hint else known
         raise
+
+
+def in_scope(
+    queries: Iterable[ParsedQuery], scope: str | None, of_rules: Scope = Scope.ELEMENT
+) -> list[ParsedQuery]:
+    """The queries with the scope `stream` or `element`; None: as their language says.
+
+    What rules derive from several elements (their scope is the stream) belongs to no element.
+    """
+    if scope is None:
+        return list(queries)
+    if scope not in QUERY_SCOPES:
+        known = " or ".join(QUERY_SCOPES)
+        raise UsageError(f"queries cannot have the scope {scope!r}", hint=f"it is {known}")
+    if QUERY_SCOPES[scope] == ELEMENT and of_rules is Scope.STREAM:
+        raise UsageError(
+            "queries that look at one element do not see what rules derive from several:"
+            " --query-scope element and --scope stream exclude each other",
+            hint="leave one of them out: rules with --scope element apply to each element by itself",
+        )
+    return [with_scope(query, QUERY_SCOPES[scope]) for query in queries]
 
 
 def _read(path: Path) -> str:

@@ -46,6 +46,7 @@ class Registrations:
         self.knowledge = GraphFiles([])
         self._graph_places: list[Input] = []
         self.queries: list[ParsedQuery] = []
+        self.query_scope: str | None = None  # what queries look at, if not what their language says
         self._rules: list[str | Path] = []  # regimes, files, directories
         self._rule_texts: list[RuleText] = []  # of query files, and of Python
         self._scratch: tempfile.TemporaryDirectory | None = None
@@ -212,7 +213,7 @@ class Registrations:
             found = pipeline.read(query, language=language, name=name)
         else:
             found = read_rules(query, language=language, origin=name, name=name)
-        self.queries += found.queries
+        self.queries += pipeline.in_scope(found.queries, self.query_scope)
         self._rule_texts.append(found)
         return self
 

@@ -2,6 +2,7 @@
 
     python tests/agreement/long_run.py oracle FIRST COUNT    some dozens of elements each
     python tests/agreement/long_run.py scopes FIRST COUNT    the same, with patterns that ask for one element
+    python tests/agreement/long_run.py events FIRST COUNT    the same, with queries for each element by itself
     python tests/agreement/long_run.py sql FIRST COUNT       20,000 elements and more each
     python tests/agreement/long_run.py lives FIRST COUNT     other queries come and go meanwhile
     python tests/agreement/long_run.py changing FIRST COUNT  histories of rows that come and leave
@@ -34,7 +35,7 @@ from oracle.cases import Case  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
 from oracle.evaluate import TooManySolutions  # noqa: E402
 from oracle.generator import answers, cases, make_case  # noqa: E402
-from oracle.scopes import scope_case  # noqa: E402
+from oracle.scopes import event_case, scope_case  # noqa: E402
 from oracle.stream_data import delayed  # noqa: E402
 from penstock.errors import QueryError  # noqa: E402
 
@@ -65,6 +66,10 @@ def against_oracle(seed: int) -> Outcome | None:
 
 def in_scopes(seed: int) -> Outcome | None:
     return _compared(scope_case(seed))
+
+
+def in_event_mode(seed: int) -> Outcome | None:
+    return _compared(event_case(seed))
 
 
 def _compared(case: Case) -> Outcome | None:
@@ -189,6 +194,7 @@ def main(kind: str, first: int, count: int) -> int:
     kinds = {
         "oracle": against_oracle,
         "scopes": in_scopes,
+        "events": in_event_mode,
         "sql": against_sql,
         "changing": against_changing,
         "lives": with_others,

@@ -26,9 +26,17 @@ def lines_of(name: str, element: Element) -> list[str]:
     return [f"{' '.join(map(str, triple))} {graph} ." for triple in element.triples]
 
 
-def spark_answers(case: Case, shards: int, *, batch_bytes: int) -> list[Counter[Row]]:
+def spark_answers(
+    case: Case, shards: int, *, batch_bytes: int, query_scope: str | None = None
+) -> list[Counter[Row]]:
     """Spark's answers to each query of the case, with a number of partitions."""
-    engine = Engine(master="local[2]", shards=shards, lateness=case.lateness, batch_bytes=batch_bytes)
+    engine = Engine(
+        master="local[2]",
+        shards=shards,
+        lateness=case.lateness,
+        batch_bytes=batch_bytes,
+        query_scope=query_scope,
+    )
     with tempfile.TemporaryDirectory() as scratch:
         for number, stream in enumerate(case.streams):
             directory = Path(scratch) / f"stream-{number}"

@@ -16,7 +16,8 @@ from pyoxigraph import NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Tri
 from conformance.results import Answer, Graph, Solutions
 from oracle.model import StaticGraph, TimedDataset, stream_of
 from oracle.queries import ANSWER, OBJECT, PREDICATE, SUBJECT, evaluate_query
-from penstock.algebra.nodes import Ask, ParsedQuery, Select
+from penstock.algebra.nodes import Ask, ParsedQuery, Select, with_scope
+from penstock.algebra.scopes import ELEMENT, STREAM, Scope
 from penstock.api import Batch, Engine
 from penstock.columns.ids import parse_term
 from penstock.columns.terms import TermTable
@@ -91,10 +92,16 @@ def answer_of_oracle(text: str, data: Path | None, named: dict[str, Path], base:
 
 
 def answer_of_engine(
-    text: str, data: Path | None, named: dict[str, Path], base: str, *, feed: bool = False
+    text: str,
+    data: Path | None,
+    named: dict[str, Path],
+    base: str,
+    *,
+    feed: bool = False,
+    scope: Scope = STREAM,
 ) -> Answer:
     """The engine's kernels, fed with one batch of the one element; without `feed`, as plain SPARQL."""
-    query = parse_query(text, base=base)
+    query = with_scope(parse_query(text, base=base), scope)
     name = None if query.query.dataset is None or data is None else _beside(base, data)
     catalog = Catalog((StreamName(name),), tuple(map(GraphName, named)))
     plan = make_plan([query], catalog, ["test"], feeds=feed)
@@ -162,6 +169,7 @@ def occurrences_at_once(triples: Iterable[tuple]) -> Occurrences:
         instants=np.array([INSTANT], np.int64),
         terms=table.chunk(),
         elements=1,
+        element=np.full(len(rows), -1, np.int64),
     )
 
 
@@ -184,5 +192,6 @@ SUBJECTS: dict[str, Answering] = {
     "oracle": answer_of_oracle,
     "engine": answer_of_engine,
     "rules": partial(answer_of_engine, feed=True),
+    "events": partial(answer_of_engine, scope=ELEMENT),
 }
 """`rules`: as without `--no-feed`, so that CONSTRUCT queries read what they derive."""

@@ -326,3 +326,45 @@ def _matches(scan, triple):
         elif wanted != term:
             return False
     return True
+
+
+@pytest.mark.parametrize("restored", [False, True])
+@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize(
+    ("text", "patterns", "reason"),
+    [
+        (
+            "SELECT * { ?p :presure ?a . ?p :state ?s }",
+            [(0, "?p :presure ?a"), (1, "?p :state ?s")],
+            "`?p :presure ?a` matched nothing: :presure does not occur; did you mean :pressure?",
+        ),
+        (
+            "SELECT * { ?p :state :broken . ?q :pressure ?a }",
+            [(0, "?p :state :broken"), (5, "?q :pressure ?a")],
+            "`?p :state :broken` matched nothing: :state occurs, but not with :broken",
+        ),
+        (
+            "SELECT * { ?p :state ?s . ?q :pressure ?a FILTER (?a > 100) }",
+            [(1, "?p :state ?s"), (5, "?q :pressure ?a")],
+            "no element has matches of all it needs: `?p :state ?s` and `?q :pressure ?a`",
+        ),
+        (
+            "SELECT * { ?p :state ?s . ?p :warning ?w }",
+            [(1, "?p :state ?s"), (1, "?p :warning ?w")],
+            "the join let nothing through: 1 row of `?p :state ?s` and 1 row of `?p :warning ?w`,"
+            " but no two with the same ?p",
+        ),
+        (
+            "SELECT * { ?q :pressure ?a FILTER (?a > 100) }",
+            [(5, "?q :pressure ?a")],
+            "FILTER (?a > 100) let none of 5 rows of `?q :pressure ?a` through",
+        ),
+    ],
+)
+def test_in_event_mode(text, patterns, reason, shards, restored):
+    queries = pipeline.in_scope([parse_query(PREFIX + text)], "element")
+    program = pipeline.program(queries, [StreamName(None)], [], shards=shards, now=0)
+    counts, answers = run(program, [{0: [each]} for each in STREAM], restored=restored)
+    told = program.diagnose(0, counts, OCCURRING)
+    assert not answers and list(told.patterns) == patterns and list(told.reasons) == [reason]
+    assert program.lacks_predicate(counts) == ("does not occur" in reason)

@@ -84,6 +84,11 @@ class Scope:
     now: int = 0
     base: str | None = None
     effort: Effort = field(default_factory=Effort)
+    element: tuple[int, int] | None = None  # in event mode, the interval of the one that there is
+
+    def span(self, instant: int | None) -> tuple[int | None, int | None]:
+        """The interval of what is said of an instant: the instant, or the element that ends at it."""
+        return (instant, instant) if self.element is None else self.element
 
     def reads_a_stream(self, node) -> bool:
         return reads_a_stream(node, self.active, self.dataset)
@@ -335,11 +340,12 @@ def at_instants(solutions: list[Solution], scope: Scope, *others) -> list[Soluti
     """
     if not any(scope.reads_a_stream(other) for other in others if _is_node(other)):
         return solutions
-    return [
-        moment
-        for each in solutions
-        for moment in ([each.at(instant) for instant in scope.instants] if each.timeless else [each])
-    ]
+    return [moment for each in solutions for moment in (_moments(each, scope) if each.timeless else [each])]
+
+
+def _moments(timeless: Solution, scope: Scope) -> list[Solution]:
+    spans = [scope.span(instant) for instant in scope.instants]
+    return [replace(timeless, start=start, end=end) for start, end in spans]
 
 
 def _is_node(other) -> bool:
@@ -427,8 +433,8 @@ def group(node: Group, scope: Scope) -> list[Solution]:
                     aggregate, rows, lambda expression, one: value_of(expression, one, scope)
                 )
             start, end = hull((each.start, each.end) for each in rows)
-            if end is None:
-                start = end = instant
+            if end is None and instant is not None:
+                start, end = scope.span(instant)
             bound = {name: term for name, term in row.items() if term is not None}
             result.append(solution(bound, start, end))
     return result

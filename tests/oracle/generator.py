@@ -21,7 +21,7 @@ from oracle.query_text import QueryWriter, Style
 from oracle.rule_text import random_rules
 from oracle.stream_data import delayed, random_graphs, random_streams
 from oracle.vocabulary import BASE
-from penstock.algebra import Construct, Query
+from penstock.algebra import STREAM, Construct, Query
 
 __all__ = ["Case", "Row", "answers", "cases", "make_case", "parsed", "solved"]
 
@@ -59,7 +59,7 @@ def parsed(case: Case) -> list[Query]:
 def solved(case: Case, queries: Iterable[Query] | None = None) -> list[Answers]:
     """The oracle's answers to each query, all running together over the Q-closure."""
     queries = parsed(case) if queries is None else list(queries)
-    rules = [query for query in queries if isinstance(query, Construct)]
+    rules = [query for query in queries if isinstance(query, Construct) and query.scope == STREAM]
     effort = Effort()
     dataset = closure(rules, case.dataset, now=case.now, effort=effort)
     return [evaluate_query(query, dataset, now=case.now, effort=effort) for query in queries]

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oracle.evaluate import Effort, Scope, at_instants, ended_by, evaluate_pattern
-from oracle.model import Occurrence, Solution, TimedDataset, solution
+from oracle.model import (
+    ActiveGraph,
+    Occurrence,
+    Solution,
+    Source,
+    Stream,
+    TimedDataset,
+    solution,
+    stream_of,
+)
 from oracle.reading import chosen, default_graph, instants_of
 from penstock.algebra import (
     BGP,
@@ -18,6 +27,7 @@ from penstock.algebra import (
     TriplePattern,
     Var,
 )
+from penstock.algebra.scopes import ELEMENT
 from penstock.functions.chance import rule_name, solution_seed, template_blank
 from penstock.terms import XSD, BlankNode, Literal, NamedNode, Term
 
@@ -50,10 +60,64 @@ def evaluate_query(
 ) -> Answers:
     """The answers of one query; rules have already added their triples to the dataset."""
     dataset = chosen(dataset, query.dataset)
+    if query.scope == ELEMENT:
+        return evaluate_in_elements(query, dataset, now, base, effort or Effort())
+    return _evaluate(query, dataset, now, base, effort or Effort())
+
+
+def _evaluate(
+    query: Query,
+    dataset: TimedDataset,
+    now: int,
+    base: str | None,
+    effort: Effort,
+    element: tuple[int, int] | None = None,
+) -> Answers:
     active = default_graph(dataset)
     instants = tuple(instants_of(query, dataset))
-    scope = Scope(dataset, active, instants, now, base, effort or Effort())
-    return evaluate_form(query, scope)
+    return evaluate_form(query, Scope(dataset, active, instants, now, base, effort, element))
+
+
+def evaluate_in_elements(
+    query: Query, dataset: TimedDataset, now: int, base: str | None, effort: Effort
+) -> Answers:
+    """Event mode (decision 0008): for each element that has a triple, the query over a stream of just
+    this element, and the static graphs. Answers with an interval are the element's, and have its interval;
+    those without one follow from static knowledge alone, and are given once.
+    """
+    dataset = replace(dataset, derived=())
+    without = _evaluate(query, _with_one(dataset, None, None), now, base, effort)
+    rows = [row for row in without.rows if row.timeless]
+    sources = (*dataset.default, *(source for graph in dataset.named.values() for source in graph))
+    streams = {id(source): source for source in sources if source.is_stream}.values()
+    for stream in streams:
+        for element in stream.elements or ():
+            triples, start, end = element
+            if triples:
+                alone = _with_one(dataset, stream, element)
+                found = _evaluate(query, alone, now, base, effort, (start, end)).rows
+                rows += [replace(row, start=start, end=end) for row in found if not row.timeless]
+    return Answers(without.columns, tuple(rows))
+
+
+def _with_one(dataset: TimedDataset, stream: Stream | None, element) -> TimedDataset:
+    """The dataset with one element of one stream only. A graph is a set: of the triples that
+    a static graph of the same graph has, too, the element adds nothing.
+    """
+
+    def reduced(graph: ActiveGraph) -> ActiveGraph:
+        known = {o.triple for source in graph if not source.is_stream for o in source.occurrences}
+
+        def one(source: Source) -> Source:
+            if source is not stream:
+                return stream_of(()) if source.is_stream else source
+            triples, start, end = element
+            new = frozenset(Occurrence(*triple, start, end) for triple in triples - known)
+            return Stream(new, frozenset((end,)), (element,))
+
+        return tuple(map(one, graph))
+
+    return TimedDataset(reduced(dataset.default), {name: reduced(g) for name, g in dataset.named.items()})
 
 
 def evaluate_form(query: Query, scope: Scope) -> Answers:
@@ -113,7 +177,7 @@ def ask(query: Ask, scope: Scope) -> Answers:
     return Answers(
         (ANSWER,),
         tuple(
-            solution({ANSWER: _boolean(any(s.timeless or s.end == t for s in found))}, t, t)
+            solution({ANSWER: _boolean(any(s.timeless or s.end == t for s in found))}, *scope.span(t))
             for t in scope.instants
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from random import Random
 
-from oracle.cases import Case, Element
+from oracle.cases import Case, Element, StreamData
 from oracle.generator import make_case
 from oracle.stream_data import delayed, random_triple
 from penstock import algebra as a
@@ -23,6 +23,11 @@ def scoped(node, random: Random, share: float):
     return replace(node, **changed)
 
 
+def in_event_mode(query: a.Query) -> a.Query:
+    """The query for each element by itself."""
+    return replace(query, scope=a.ELEMENT)
+
+
 def scope_case(seed: int) -> Case:
     """A random case whose elements have some triples more, and whose patterns ask for one element."""
     random = Random(f"scopes {seed}")
@@ -35,5 +40,31 @@ def scope_case(seed: int) -> Case:
     streams = tuple(replace(data, elements=tuple(map(denser, data.elements))) for data in case.streams)
     share = random.choice((0.5, 1.0))
     algebra = tuple(scoped(each.query, random, share) for each in case.parsed)
+    return _with_algebra(case, streams, algebra)
+
+
+def event_case(seed: int) -> Case:
+    """A random case whose elements have some triples more, some of them static ones; most of its queries
+    are evaluated for each element by itself.
+    """
+    random = Random(f"events {seed}")
+    case = make_case(seed, 16)
+    known = [triple for graph in case.graphs for triple in graph.triples]
+
+    def denser(each: Element) -> Element:
+        more = [random_triple(random) for _ in range(random.randrange(6))]
+        more += random.sample(known, min(len(known), random.randrange(3)))
+        return replace(each, triples=tuple(dict.fromkeys((*each.triples, *more))))
+
+    streams = tuple(replace(data, elements=tuple(map(denser, data.elements))) for data in case.streams)
+    share, leaves = random.choice((0.7, 1.0)), random.choice((0.0, 0.0, 0.3))
+    algebra = tuple(
+        in_event_mode(scoped(each.query, random, leaves)) if random.random() < share else each.query
+        for each in case.parsed
+    )
+    return _with_algebra(case, streams, algebra)
+
+
+def _with_algebra(case: Case, streams: tuple[StreamData, ...], algebra: tuple[a.Query, ...]) -> Case:
     case = replace(case, streams=streams, algebra=algebra)
-    return delayed(case) if seed % 4 == 0 else case
+    return delayed(case) if case.seed % 4 == 0 else case

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -122,3 +123,41 @@ def test_long_things_are_shortened():
 def test_what_is_not_there_is_told(option, capsys):
     assert cli.call(f"explain market.rq {option}".split()) == 2
     assert "nothing" in capsys.readouterr().err
+
+
+def test_event_mode_is_by_the_element_and_remembers_nothing(capsys):
+    (Path("triangle.rq")).write_text(PREFIX + "SELECT * { ?x :p ?y . ?y :p ?z . ?z :p ?x }")
+    shown = explained("triangle.rq --query-scope element", capsys)
+    assert lines(shown, "partition key ") == [
+        "the element: answered where it is read, because all of it is there"
+    ]
+    assert "nothing: an element is forgotten when it has been answered" in shown
+    assert shown.count("Scan ?s :p ?o") == 3 and "PerElement" in shown
+    assert lines(explained("triangle.rq", capsys), "partition key ")[0].startswith("none")
+    stages = explained("triangle.rq --query-scope element --stage spark", capsys)
+    assert lines(stages, "answer ") == ["1 query, for each element by itself"]
+    assert "the answers of 1 by the element, 0 in the first shard" in stages
+    assert explained("triangle.rq --query-scope element --stage algebra", capsys).startswith(
+        "(Select (?x ?y ?z) element"
+    )
+
+
+def test_event_mode_has_no_unbounded_state(capsys):
+    (Path("long.rq")).write_text(PREFIX + "SELECT * { ?x :p ?y . ?y :p+ ?z FILTER EXISTS { ?z :q ?w } }")
+    assert cli.call(["check", "long.rq"]) == 0
+    assert "unbounded-state" in capsys.readouterr().err
+    assert cli.call(["check", "long.rq", "--query-scope", "element"]) == 0
+    assert "1 query: 0 errors, 0 warnings" in capsys.readouterr().err
+
+
+def test_a_scope_that_is_none_is_told():
+    with pytest.raises(penstock.PenstockError, match="cannot have the scope 'events'") as told:
+        penstock.Engine(query_scope="events")
+    assert "stream or element" in told.value.hint
+
+
+def test_rules_over_the_stream_and_queries_of_an_element_exclude_each_other(capsys):
+    with pytest.raises(penstock.PenstockError, match="exclude each other"):
+        penstock.Engine(query_scope="element", scope="stream")
+    assert cli.call(["check", "market.rq", "--query-scope", "element", "--scope", "stream"]) == 2
+    assert "exclude each other" in capsys.readouterr().err

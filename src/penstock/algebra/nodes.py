@@ -8,17 +8,21 @@ graph patterns in `patterns`, and all of them can be had from here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 from penstock.algebra.base import *  # noqa: F403
 from penstock.algebra.base import Node, TermOrVar, Var, depth_of, node
 from penstock.algebra.patterns import *  # noqa: F403
 from penstock.algebra.patterns import Pattern, TriplePattern
+from penstock.algebra.scopes import STREAM, Scope
 from penstock.errors import Span
 from penstock.terms import NamedNode
 
 # --- queries -----------------------------------------------------------------------------
+#
+# The scope of a query, where it is not the stream, holds for all of it: with ELEMENT the query is evaluated
+# for each element by itself, over its triples and static knowledge (decision 0008: event mode).
 
 
 @node
@@ -36,6 +40,7 @@ class Select(Node):
     pattern: Pattern
     vars: tuple[Var, ...]
     dataset: Dataset | None = None
+    scope: Scope = STREAM
 
 
 @node
@@ -51,12 +56,14 @@ class Construct(Node):
     dataset: Dataset | None = None
     target: NamedNode | None = None
     workings: bool = False
+    scope: Scope = STREAM
 
 
 @node
 class Ask(Node):
     pattern: Pattern
     dataset: Dataset | None = None
+    scope: Scope = STREAM
 
 
 @node
@@ -66,9 +73,15 @@ class Describe(Node):
     pattern: Pattern
     subjects: tuple[TermOrVar, ...]
     dataset: Dataset | None = None
+    scope: Scope = STREAM
 
 
 Query = Union[Select, Construct, Ask, Describe]
+
+
+def is_rule(query: Query) -> bool:
+    """Whether other queries may read what it constructs: what is made of one element is only given."""
+    return isinstance(query, Construct) and query.scope == STREAM
 
 
 # --- rules -------------------------------------------------------------------------------
@@ -128,6 +141,11 @@ class ParsedRule(Statement):
     """An INSERT of SPARQL Update: what it says holds whenever its pattern does."""
 
     insert: Insert
+
+
+def with_scope(parsed: ParsedQuery, scope: Scope) -> ParsedQuery:
+    """The same with a scope for the whole query."""
+    return replace(parsed, query=replace(parsed.query, scope=scope))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -155,7 +155,7 @@ def _form(node) -> Form:
     raise UnknownNode(node, "how it is printed")
 
 
-def _scope(node: a.BGP | a.PathPattern) -> tuple[str, ...]:
+def _scope(node: a.BGP | a.PathPattern | a.Query) -> tuple[str, ...]:
     return () if node.scope == STREAM else (str(node.scope).lower(),)
 
 
@@ -165,6 +165,7 @@ def _query(query: a.Query) -> Form:
         default = tuple(("from", _form(iri)) for iri in query.dataset.default)
         named = tuple(("from-named", _form(iri)) for iri in query.dataset.named)
         dataset = (("dataset", *default, *named),)
+    dataset = (*_scope(query), *dataset)
     match query:
         case a.Select():
             return ("Select", _forms(query.vars), *dataset, _form(query.pattern))

@@ -13,6 +13,7 @@ from penstock.cli.options import (
     Named,
     Ontologies,
     Queries,
+    QueryScope,
     Quiet,
     Rules,
     RuleScope,
@@ -36,6 +37,7 @@ def check(
     within: Within = None,
     all_rules: AllRules = False,
     feed: Feed = True,
+    query_scope: QueryScope = None,
     language: Language = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -65,6 +67,7 @@ def check(
             errors += 1
             show_error(problem.render())
     parsed = [query for text in texts for query in text.queries]
+    parsed = pipeline.in_scope(parsed, query_scope, scope_named(scope))
     warnings, found = 0, []
     if not errors:
         try:

@@ -17,6 +17,7 @@ from penstock.cli.options import (
     MapFile,
     Ontologies,
     Queries,
+    QueryScope,
     Rules,
     RuleScope,
     StreamFormat,
@@ -55,6 +56,7 @@ def explain(
         ),
     ] = Stage.plan,
     feed: Feed = True,
+    query_scope: QueryScope = None,
     stream_format: StreamFormat = None,
     base: Base = None,
     map: MapFile = None,
@@ -81,6 +83,7 @@ def explain(
         scope=scope,
         within=None if within is None else read_duration(within, "--within"),
         all_rules=all_rules,
+        query_scope=query_scope,
     )
     for text in stream:
         named = read_named(text, "--stream")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -156,6 +157,25 @@ Feed = Annotated[
         "--feed/--no-feed",
         help="Whether queries read what CONSTRUCT queries derive, as rules of EP-SPARQL, or it is"
         " only written, as in plain SPARQL.",
+    ),
+]
+
+
+class Scope(StrEnum):
+    """What a query looks at."""
+
+    stream = "stream"
+    element = "element"
+
+
+QueryScope = Annotated[
+    Scope | None,
+    typer.Option(
+        "--query-scope",
+        help="What queries look at: the whole stream, or one element at a time, with the graphs (event"
+        " mode: nothing is remembered, and answers have the element's interval). [default: as the"
+        " language says: the stream]",
+        show_default=False,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]

@@ -24,6 +24,7 @@ from penstock.cli.options import (
     MapFile,
     Ontologies,
     Queries,
+    QueryScope,
     Quiet,
     Rules,
     RuleScope,
@@ -158,6 +159,7 @@ def run(
         ),
     ] = False,
     feed: Feed = True,
+    query_scope: QueryScope = None,
     stream_format: StreamFormat = None,
     start_predicate: Annotated[
         str | None,
@@ -251,6 +253,7 @@ def run(
         scope=scope,
         within=None if within is None else read_duration(within, "--within"),
         all_rules=all_rules,
+        query_scope=query_scope,
     )
     inputs: list[str | Path] = [*queries]
     for text in stream:

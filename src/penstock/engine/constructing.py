@@ -12,7 +12,7 @@ from penstock.columns.terms import TermTable
 from penstock.engine.operators import Clock, Gathering, Seen, Surroundings, is_literal
 from penstock.engine.store import until_end
 from penstock.functions import chance
-from penstock.plan import steps
+from penstock.plan import hidden, steps
 from penstock.terms import BlankNode
 from penstock.timeline import is_timeless
 
@@ -42,8 +42,9 @@ class Template:
         triples = []
         for triple in self.step.template:
             columns = [self._column(term, frame, fresh) for term in triple]
+            columns += [frame.column(var) for var in self.step.vars[len(steps.TRIPLE) :]]
             made = frame.binding(self.step.vars, np.stack(columns))
-            made = made.take((made.ids != 0).all(axis=0))
+            made = made.take((made.ids[: len(steps.TRIPLE)] != 0).all(axis=0))
             sound = ~is_literal(made.ids[0], self.terms)
             if not self.step.workings:
                 sound &= self._is_iri(made.ids[1])
@@ -64,7 +65,11 @@ class Template:
         rows = zip(*frame.ids.tolist(), frame.start.tolist(), frame.end.tolist(), strict=True)
         result = np.empty(len(frame), np.int64)
         for i, (*ids, start, end) in enumerate(rows):
-            bindings = [(var, self.terms.term(id_)) for var, id_ in zip(frame.vars, ids, strict=True) if id_]
+            bindings = [
+                (var, self.terms.term(id_))
+                for var, id_ in zip(frame.vars, ids, strict=True)
+                if id_ and hidden.is_variable(var)
+            ]
             interval = (None, None) if is_timeless(start, end) else (start, end)
             seed = chance.solution_seed(bindings, *interval)
             result[i] = self.terms.add(chance.template_blank(self.step.rule, label, seed))

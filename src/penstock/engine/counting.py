@@ -46,6 +46,17 @@ class RowCounts:
         )
         return RowCounts(*parts, {places[k] for k in self.occurred if k in places})
 
+    def behind(self, count: int) -> RowCounts:
+        """The same, of steps that stand behind so many others."""
+        places = {place for part in (self.given, self.matched, self.late) for place in part} | self.occurred
+        return self.moved({place: place + count for place in places})
+
+    def before(self, count: int) -> tuple[RowCounts, RowCounts]:
+        """The counts of the first so many steps, and those of the steps behind them."""
+        places = {place for part in (self.given, self.matched, self.late) for place in part} | self.occurred
+        behind = {place: place - count for place in places if place >= count}
+        return self.only(range(count)), self.moved(behind)
+
     def only(self, places: Iterable[int]) -> RowCounts:
         """The counts of some steps."""
         kept = set(places)

@@ -13,6 +13,7 @@ from penstock.algebra.relations import ANY
 from penstock.engine.counting import RowCounts
 from penstock.engine.network import Network
 from penstock.plan import hidden, steps
+from penstock.plan.analysis.keys import ELEMENT_KEY
 from penstock.plan.compilation.prefilters import prefilters_for
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.sources import streams
@@ -65,6 +66,7 @@ def diagnose(
     if found.given(query.step):
         return None
     reasons = tuple(dict.fromkeys([*found.dry(query.step), *found.misspelt(query.step)]))
+    reasons = reasons or (found.apart(query.step),)
     if len(reasons) > _MOST_REASONS:
         reasons = (*reasons[:_MOST_REASONS], f"… and {len(reasons) - _MOST_REASONS} more")
     patterns = [(found.matched(leaf), found.pattern(leaf)) for leaf in found.leaves(query.step)]
@@ -82,6 +84,7 @@ class _Search:
         self.counts = counts
         self.occurring = occurring
         self.prefixes = query.parsed.prefixes
+        self.in_elements = query.key == ELEMENT_KEY
 
     def given(self, step: Step) -> int:
         return self.counts.given.get(self.place[step], 0)
@@ -100,7 +103,8 @@ class _Search:
     def dry(self, step: Step) -> Iterator[str]:
         """The reasons why a step that gives nothing gives nothing."""
         if _scan_of(step) is not None:
-            yield self._of_pattern(step)
+            if not self._passed_over(step):
+                yield self._of_pattern(step)
             return
         if isinstance(step, steps.Table):
             yield "there is nothing to begin with: VALUES without rows, or a graph that no source has"
@@ -113,6 +117,14 @@ class _Search:
             yield from self.dry(below)
         if not empty:
             yield self._of_step(step)
+
+    def _passed_over(self, leaf: Step) -> bool:
+        """Whether nobody looked at what a pattern matched: others matched nothing in those elements."""
+        return self.in_elements and bool(self.matched(leaf)) and not self.given(_scan_of(leaf))
+
+    def apart(self, step: Step) -> str:
+        """What is to be said where all patterns match, but in different elements."""
+        return f"no element has matches of all it needs: {self._patterns(step)}"
 
     def misspelt(self, step: Step) -> Iterator[str]:
         """Patterns that need not match, as in OPTIONAL and EXISTS, with predicates that do not occur."""

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
+from types import MappingProxyType
 
 import numpy as np
 
@@ -84,10 +85,16 @@ def gone_on(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]
 # --- steps ---------------------------------------------------------------------------------
 
 
-def digests(net: Network, catalog: Catalog, static: Callable[[steps.Scan], str]) -> list[str]:
+def digests(
+    net: Network,
+    catalog: Catalog,
+    static: Callable[[steps.Scan], str],
+    elsewhere: Mapping[Step, str] = MappingProxyType({}),
+) -> list[str]:
     """The digest of each step of a network.
 
     `static` says what a scan takes from static knowledge: the digest of the rows, "" if there are none.
+    `elsewhere` has the digests of steps that run elsewhere.
     """
     streams, graphs = _names(catalog.streams), _names(catalog.graphs)
     known = {place: static(step) for place, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
@@ -96,6 +103,8 @@ def digests(net: Network, catalog: Catalog, static: Callable[[steps.Scan], str])
 
     def made(step: Step, inputs: Callable[[int], str], *more: str) -> str:
         def digest(below: Step) -> str:  # a step that another one does itself is not in the network
+            if below in elsewhere:
+                return elsewhere[below]
             return inputs(place[below]) if below in place else made(below, inputs)
 
         static = known.get(place.get(step, -1), "")
@@ -196,6 +205,8 @@ def _give_timeless(net: Network, static: Mapping[int, str]) -> list[bool]:
             return bool(static[at]) or at in derived
         if isinstance(step, steps.Table):
             return bool(step.rows)
+        if isinstance(step, steps.PerElement):
+            return False
         first, *others = step.inputs
         if isinstance(step, _ABSENCE):  # its timeless rows stand for each instant if others read a stream
             return gives[place[first]] and not any(other.reads_stream for other in others)

@@ -27,8 +27,8 @@ def match(
 ) -> Frame:
     """The rows of a scan among triples (three columns of ids of the run's key) with these intervals.
 
-    `element` has the numbers of their elements, for scans that ask; `presence` is how often and when
-    the triples are there, if they can leave (see `Frame`).
+    `element` has the numbers of their elements, for scans that ask (None: they belong to none);
+    `presence` is how often and when the triples are there, if they can leave (see `Frame`).
     """
     chosen: np.ndarray | None = None
     columns: dict[str, np.ndarray] = {}
@@ -42,7 +42,7 @@ def match(
             continue
         chosen = same if chosen is None else chosen & same
     if scan.element:
-        columns[ELEMENT] = element
+        columns[ELEMENT] = np.zeros(len(start), np.int64) if element is None else element
     ids = np.stack(list(columns.values())) if columns else np.empty((0, len(start)), np.int64)
     frame = Frame(scan.vars, ids, start, end, *presence)
     return frame if chosen is None or chosen.all() else frame.take(chosen)
@@ -74,7 +74,16 @@ def spread(scan: Scan, frame: Frame, shards: int) -> list[tuple[int, Frame]]:
         return []
     if scan.key is None or shards == 1:
         return [(0, frame)]
-    owner = shard_of(frame.column(scan.key), shards)
+    return spread_by(frame.column(scan.key), frame, shards)
+
+
+def spread_by(keys: np.ndarray, frame: Frame, shards: int) -> list[tuple[int, Frame]]:
+    """The rows for each shard, by what stands beside each."""
+    if not len(frame):
+        return []
+    if shards == 1:
+        return [(0, frame)]
+    owner = shard_of(keys, shards)
     return [
         (shard, frame.take(rows)) for shard in range(shards) if len(rows := np.flatnonzero(owner == shard))
     ]

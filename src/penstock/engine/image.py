@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +40,26 @@ if TYPE_CHECKING:
 
 _ALL_ALIKE = {"start": TIMELESS_START, "end": TIMELESS_END, "until": FOREVER, "chunk": STATIC}
 """The columns that have the same value in all static rows: of each there is one, as long as the longest."""
+
+
+_ELEMENTS = "elements/"
+
+
+@dataclass(frozen=True)
+class _Part(Mapping[str, np.ndarray]):
+    """Those of some arrays whose names have a beginning in common, without it."""
+
+    whole: Mapping[str, np.ndarray]
+    beginning: str
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.whole[self.beginning + name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name.removeprefix(self.beginning) for name in self.whole if name.startswith(self.beginning))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +124,16 @@ class Image:
         )
         return Knowledge(tuple(names), tuple(self.arrays[f"graph/{i}"] for i in range(len(names))), terms)
 
+    def with_elements(self, other: Image) -> Image:
+        """The same with the image for the queries that look at one element at a time."""
+        arrays = {f"{_ELEMENTS}{name}": array for name, array in other.arrays.items()}
+        return Image({**self.arrays, **arrays}, {**self.about, "elements": other.about})
+
+    @cached_property
+    def elements(self) -> Image:
+        """What `with_elements` was given."""
+        return Image(_Part(self.arrays, _ELEMENTS), self.about["elements"])
+
     def answer(self, shard: Shard, before: Image | None = None) -> None:
         """Lets one shard of all give the answers that follow from static knowledge alone.
 
@@ -113,6 +143,8 @@ class Image:
         given = set() if before is None else {query for query, _ in before.about["answers"]}
         for query, vars in self.about["answers"]:
             frame = Frame.timeless(vars, self.arrays[f"answers/{query}"])
+            if shard.terms.below is not self.terms:
+                shard.terms.add_chunk(self.terms.subset(frame.ids.reshape(-1)))
             presence = f"answers/{query}/presence"
             if presence in self.arrays:
                 frame = frame.present(*self.arrays[presence])

@@ -300,7 +300,7 @@ class UniqueOperator(Gathering):
             return frame
         timed = np.flatnonzero(~frame.timeless_mask())
         covered = np.zeros(len(frame), bool)
-        columns = index.columns.tolist()
+        columns = index.columns.tolist()  # which are not that of the element: what is timeless is in none
         for left, _ in probe_pairs(frame.take(timed), columns, index, AT_ANY_TIME):
             covered[timed[left]] = True
         return frame.take(~covered)
@@ -310,7 +310,8 @@ class UniqueOperator(Gathering):
         if rows is None or not rows.count:
             return None
         if self._timeless is None:
-            self._timeless = Index(rows, list(range(len(self.step.vars))), timed=False)
+            columns = [i for i, var in enumerate(self.step.vars) if var != hidden.ELEMENT]
+            self._timeless = Index(rows, columns, timed=False)
         return self._timeless
 
     def foresee(self) -> None:

@@ -11,7 +11,7 @@ from penstock.columns.frame import Frame
 from penstock.engine.chains import Index, probe_pairs
 from penstock.engine.operators import Clock, Gathering, Seen, Surroundings
 from penstock.engine.store import Rows, Store, Until
-from penstock.plan import steps
+from penstock.plan import hidden, steps
 
 
 class ClosureOperator(Gathering):
@@ -78,19 +78,24 @@ class _Composition:
     def _index(self, rows: Rows, timed: bool) -> Index:
         key = (id(rows), timed)
         if key not in self._indexes:
-            tags = range(2, len(self.store.vars))
-            self._indexes[key] = Index(rows, [self.column, *tags], timed=timed)
+            self._indexes[key] = Index(rows, [self.column, *self._apart(timed)], timed=timed)
         return self._indexes[key]
 
+    def _apart(self, timed: bool) -> list[int]:
+        """The columns that are equal in pairs which compose: what is timeless is in every element."""
+        vars = self.store.vars
+        return [at for at in range(2, len(vars)) if timed or vars[at] != hidden.ELEMENT]
+
     def _compose(self, frame: Frame, rows: Rows, timed: bool) -> Iterator[Frame]:
-        tags = range(2, len(frame.vars))
         index = self._index(rows, timed)
-        for i, j in probe_pairs(frame, [1 - self.column, *tags], index, self.meeting):
+        for i, j in probe_pairs(frame, [1 - self.column, *self._apart(timed)], index, self.meeting):
             mine, other = frame.take(i), rows.frame(frame.vars, j)
             first, second = (mine, other) if self.column == 0 else (other, mine)
+            # Further columns are equal in both, but for the element of a timeless pair, which is unbound.
+            further = np.where(mine.ids[2:] != 0, mine.ids[2:], other.ids[2:])
             yield Frame(
                 frame.vars,
-                np.vstack([first.ids[0], second.ids[1:]]),
+                np.vstack([first.ids[0], second.ids[1], further]),
                 np.minimum(mine.start, other.start),
                 np.maximum(mine.end, other.end),
             )

@@ -18,25 +18,28 @@ from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermChunk, TermTable
-from penstock.decode.occurrences import Occurrences
+from penstock.decode.occurrences import Occurrences, merge_terms
 from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
 from penstock.engine.digests import QueryIdentity, RulesIdentity, digest_of, digests, rows_digest
-from penstock.engine.exchange import match, spread, static_rows, texts_for
+from penstock.engine.elementwise import Answered, ElementSteps, Elementwise
+from penstock.engine.exchange import spread, spread_by, static_rows, texts_for
 from penstock.engine.image import Image, ImageFile, image_by, stored_graphs
+from penstock.engine.matching import Matching, frame_of
 from penstock.engine.network import Network, network
 from penstock.engine.shard import Shard
 from penstock.engine.thresholds import may_pass
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import InputError, storing
 from penstock.functions.chance import rule_name
+from penstock.functions.errors import take_refused
 from penstock.knowledge.graphs import Knowledge, StaticGraph
 from penstock.knowledge.versions import version_path, versions_in
 from penstock.plan import hidden, steps
 from penstock.plan.analysis.keys import Key
 from penstock.plan.catalog import GraphName
 from penstock.plan.compilation.sieves import Sieve, sieves
-from penstock.plan.planning import Plan, make_plan
+from penstock.plan.planning import Plan, PlannedQuery, make_plan
 from penstock.plan.sources import Stream, static_graphs, streams
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
 from penstock.timeline import NEVER
@@ -77,19 +80,9 @@ class Program:
         self.versions: Path | None = None  # where others are, if it changes
 
     def __getstate__(self) -> dict:
-        names = (
-            "plan",
-            "key",
-            "graphs",
-            "shards",
-            "now",
-            "tuning",
-            "reasoning",
-            "changing",
-            "silent",
-            "rules",
-        )
-        return {name: getattr(self, name) for name in (*names, "file", "version", "versions", "digests")}
+        names = ("plan", "key", "graphs", "shards", "now", "tuning", "reasoning", "changing", "silent")
+        names += ("rules", "file", "version", "versions", "digests", "element_digests")
+        return {name: getattr(self, name) for name in names}
 
     @cached_property
     def network(self) -> Network:
@@ -108,9 +101,41 @@ class Program:
         )
 
     @cached_property
+    def element_network(self) -> Network:
+        """The steps of the queries that look at one element at a time."""
+        return network(step.input for step in self.network.steps if isinstance(step, steps.PerElement))
+
+    @cached_property
     def digests(self) -> list[str]:
         """What each step of the network is known by: on the wire, and in the stored state."""
-        return digests(self.network, self.plan.catalog, self._static)
+        elsewhere = dict(zip(self.element_network.steps, self.element_digests, strict=True))
+        return digests(self.network, self.plan.catalog, self._static, elsewhere)
+
+    @cached_property
+    def element_digests(self) -> list[str]:
+        found = digests(self.element_network, self.plan.catalog, self._static)
+        return [f"{digest}/element" for digest in found]
+
+    @cached_property
+    def element_steps(self) -> ElementSteps:
+        """The queries that look at one element at a time."""
+        net = self.element_network
+        outputs = {
+            number: net.place[query.step.input]
+            for number, query in enumerate(self.plan.queries)
+            if isinstance(query.step, steps.PerElement)
+        }
+        return ElementSteps(net, self.element_digests, outputs, self.now, self.tuning, self.key)
+
+    @cached_property
+    def elementwise(self) -> Elementwise | None:
+        """The same with static knowledge; None if there are none."""
+        if not self.element_network.steps:
+            return None
+        known = self.image
+        return Elementwise(
+            self.element_steps, self.element_steps.image() if known is None else known.elements
+        )
 
     def _static(self, scan: steps.Scan) -> str:
         """The digest of the rows that a scan takes from static knowledge; which may be any, if it changes."""
@@ -122,13 +147,14 @@ class Program:
     @cached_property
     def queries(self) -> tuple[QueryIdentity, ...]:
         """What a checkpoint knows of the queries."""
-        names = dict(zip(self.network.steps, self.digests, strict=True))
+        names = dict(zip(self.element_network.steps, self.element_digests, strict=True))
+        names |= zip(self.network.steps, self.digests, strict=True)
         return tuple(
             QueryIdentity(
                 query.name,
                 rule_name(query.parsed.query),
                 names[query.step],
-                tuple(names[step] for step in query.step.walk()),
+                tuple(names[step] for step in query.step.walk(everywhere=True)),
                 query.key.variable.name if isinstance(query.key, Key) else None,
             )
             for query in self.plan.queries
@@ -139,14 +165,16 @@ class Program:
         found = zip(self.digests, self.network.steps, strict=True)
         return [(name, step) for name, step in found if isinstance(step, steps.Scan)]
 
+    def _matching(self, stream: int) -> tuple[list[str], Matching]:
+        """The scans that read a stream: their names, and how rows find them."""
+        if stream not in self._matchings:
+            scans = {name: scan for name, scan in self._scans if Stream(stream) in scan.sources}
+            self._matchings[stream] = [*scans], Matching(scans.values(), self.key)
+        return self._matchings[stream]
+
     @cached_property
-    def _narrow(self) -> dict[str, int]:
-        """The predicates of scans that want more than a predicate."""
-        return {
-            name: id_of(scan.predicate, self.key)
-            for name, scan in self._scans
-            if not isinstance(scan.predicate, str) and sum(map(hidden.is_variable, scan.vars)) < 2
-        }
+    def _matchings(self) -> dict[int, tuple[list[str], Matching]]:
+        return {}
 
     @cached_property
     def _sieves(self) -> dict[str, Sieve]:
@@ -156,7 +184,9 @@ class Program:
     @cached_property
     def keep_predicates(self) -> np.ndarray | None:
         """The ids of the predicates that a scan can match or the reasoner asks for; None: all."""
-        wanted = [scan.predicate for _, scan in self._scans if streams(scan.sources)]
+        scans = [step for step in self.element_network.steps if isinstance(step, steps.Scan)]
+        scans += [scan for _, scan in self._scans]
+        wanted = [scan.predicate for scan in scans if streams(scan.sources)]
         if any(isinstance(predicate, str) for predicate in wanted):
             return self.reasoner.wanted(None)
         ids = np.unique(np.array([id_of(predicate, self.key) for predicate in wanted], np.int64))
@@ -187,33 +217,52 @@ class Program:
         by_shard: dict[int, list[tuple[str, Frame]]] = {}
         matched: dict[str, int] = {}
         occurred: list[str] = []
-        for name, scan in self._scans:
-            if Stream(stream) in scan.sources:
-                found = match(
-                    scan, triples, occurrences.start, occurrences.end, self.key, occurrences.element
-                )
-                if len(found):
-                    matched[name] = len(found)
-                elif name in self._narrow and (occurrences.predicate == self._narrow[name]).any():
+        names, matching = self._matching(stream)
+        for name, scan, rows in zip(names, matching.scans, matching.rows(triples), strict=True):
+            if not len(rows):
+                if matching.occurs(scan, occurrences.predicate):
                     occurred.append(name)
-                if name in self._sieves and len(found):
-                    found = found.take(may_pass(self._sieves[name], found))
-                for shard, frame in spread(scan, found, self.shards):
-                    by_shard.setdefault(shard, []).append((name, frame))
+                continue
+            matched[name] = len(rows)
+            found = frame_of(scan, rows, triples, occurrences.start, occurrences.end, occurrences.element)
+            if name in self._sieves:
+                found = found.take(may_pass(self._sieves[name], found))
+            for shard, frame in spread(scan, found, self.shards):
+                by_shard.setdefault(shard, []).append((name, frame))
         if stream in self._instant_streams and len(occurrences.instants):
             ends = occurrences.instants
             frame = Frame((), np.empty((0, len(ends)), np.int64), ends, ends)
             by_shard.setdefault(0, []).append((f"instants/{stream}", frame))
+        answered = None if self.elementwise is None else self.elementwise.answered(stream, occurrences)
         payloads = []
         counted = {"matched": matched, "occurred": occurred} if matched or occurred else {}
+        if answered is not None:
+            counted |= {"elsewhere": answered.counts.to_json(), "refused": take_refused()}
         if counted:
             by_shard.setdefault(0, [])  # which takes the counts, whoever has the rows
-        for shard, frames in sorted(by_shard.items()):
-            terms = _NO_TERMS
+        answers = {} if answered is None else self._by_element(answered)
+        for shard in sorted({*by_shard, *answers}):
+            frames, terms = by_shard.get(shard, []), []
             if frames:
-                terms = texts_for([frame for _, frame in frames], occurrences.terms, self.shards, self.tuning)
+                found = [frame for _, frame in frames]
+                terms.append(texts_for(found, occurrences.terms, self.shards, self.tuning))
+            if shard in answers:
+                found = [frame for _, frame in answers[shard]]
+                terms.append(texts_for(found, answered.terms, self.shards, self.tuning))
+            frames = frames + answers.get(shard, [])
+            terms = merge_terms(terms) if any(map(len, terms)) else _NO_TERMS
             payloads.append((shard, wire.pack(frames, terms, **({} if shard else counted))))
         return payloads
+
+    def _by_element(self, answered: Answered) -> dict[int, list[tuple[str, Frame]]]:
+        """The answers of elements for each shard."""
+        found: dict[int, list[tuple[str, Frame]]] = {}
+        for query, frame in answered.frames.items():
+            step = self.plan.queries[query].step
+            name = self.digests[self.network.place[step]]
+            for shard, rows in spread_by(frame.column(hidden.ELEMENT), frame.project(step.vars), self.shards):
+                found.setdefault(shard, []).append((name, rows))
+        return found
 
     def open(self, shard: int) -> ProgramShard:
         """A new shard, with the static knowledge in it."""
@@ -285,7 +334,7 @@ class Program:
         """A copy that has found out nothing about static knowledge yet."""
         made = copy(self)
         made.file = None
-        for name in ("image", "reasoner", "keep_predicates"):
+        for name in ("image", "reasoner", "keep_predicates", "elementwise"):
             made.__dict__.pop(name, None)
         return made
 
@@ -306,7 +355,10 @@ class Program:
         return self._new_image() if self.graphs else None
 
     def _new_image(self) -> Image:
-        return image_by(lambda: self.shard(self.answering, None))
+        image = image_by(lambda: self.shard(self.answering, None))
+        if not self.element_network.steps:
+            return image
+        return image.with_elements(self.element_steps.image(self.graphs))
 
     @property
     def answering(self) -> list[int]:
@@ -317,18 +369,26 @@ class Program:
         """A shard that answers some of the queries."""
         outputs = {i: self.network.place[self.plan.queries[i].step] for i in queries}
         last = {query.name: query.last for query in self.queries}
+        names = [*self.digests, *self.element_digests]
         return Shard(
-            self.network, self.digests, last, outputs, self.graphs, self.now, self.tuning, self.key, image,
+            self.network, names, last, outputs, self.graphs, self.now, self.tuning, self.key, image,
             self.version,
         )  # fmt: skip
 
     def lacks_predicate(self, counts: RowCounts) -> bool:
         """Whether a query has no answers, and names a predicate that has not occurred."""
-        return any(any(lacking(self.plan.queries[i], self.network, counts)) for i in self.answering)
+        return any(any(lacking(*self._seen(self.plan.queries[i], counts))) for i in self.answering)
 
     def diagnose(self, query: int, counts: RowCounts, occurring: Collection[str] = ()) -> Diagnosis | None:
         """Where a query without answers dried up; None if it has some."""
-        return diagnose(self.plan.queries[query], self.network, counts, occurring)
+        return diagnose(*self._seen(self.plan.queries[query], counts), occurring)
+
+    def _seen(self, query: PlannedQuery, counts: RowCounts) -> tuple[PlannedQuery, Network, RowCounts]:
+        """A query with the network in which its steps are, and the counts of that."""
+        here, elsewhere = counts.before(len(self.network.steps))
+        if isinstance(query.step, steps.PerElement):
+            return replace(query, step=query.step.input), self.element_network, elsewhere
+        return query, self.network, here
 
     def columns(self, query: int) -> tuple[str, ...]:
         return self.plan.queries[query].columns
@@ -343,8 +403,14 @@ class ProgramShard:
         mine = [i for i in program.answering if number == 0 or isinstance(queries[i].key, Key)]
         self.number = number
         self.shard = program.shard(mine, program.image)
-        if program.image is not None and number == 0:
-            program.image.answer(self.shard)
+        self.elsewhere = RowCounts()  # what the queries that look at one element have of static knowledge
+        if number == 0:
+            if program.image is not None:
+                program.image.answer(self.shard)
+            if program.elementwise is not None:
+                program.elementwise.image.answer(self.shard)
+                static = RowCounts.from_json(program.elementwise.image.about["counts"])
+                self.elsewhere = static.behind(len(program.network.steps))
         self.restore = self.shard.restore
         self.changes = self.shard.changes
 
@@ -359,6 +425,8 @@ class ProgramShard:
         self.shard.know(program.image, program.version)
         if self.number == 0:
             program.image.answer(self.shard, before)
+            if program.elementwise is not None:
+                program.image.elements.answer(self.shard, before.elements)
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
         """Takes in payloads at a watermark; answers as (query index, Arrow IPC bytes)."""
@@ -368,7 +436,7 @@ class ProgramShard:
         """The rows of each step so far, as this shard's part of the sum over all."""
         net = self.shard.net.steps
         if not self.number:
-            return self.shard.static_counts + self.shard.counts
+            return self.shard.static_counts + self.elsewhere + self.shard.counts
         return self.shard.counts.only(i for i, step in enumerate(net) if step.reads_stream)
 
     def answers(self, payloads: list[bytes], watermark: int, ended: bool) -> Iterable[tuple[int, pa.Table]]:

@@ -22,6 +22,7 @@ from penstock.engine.image import Image
 from penstock.engine.network import Edge, Network, Unit
 from penstock.engine.operators import Clock, Operator, Surroundings
 from penstock.engine.tuning import TUNING, Tuning
+from penstock.functions.errors import add_refused
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.sources import static_graphs
@@ -48,8 +49,11 @@ OPERATORS: dict[type, type[Operator]] = {
     steps.Ordered: instants.OrderedOperator,
     steps.Asked: instants.AskedOperator,
     steps.Constructed: constructing.ConstructedOperator,
+    steps.PerElement: operators.ScanOperator,
 }
 
+_ARRIVING = (steps.Scan, steps.PerElement)
+"""The steps whose rows come from outside."""
 _CLOCK, _STEPS = "clock", "steps"
 """The two entries of a shard's state that are no chunks: where it stands, and whose state it is."""
 
@@ -57,7 +61,8 @@ _CLOCK, _STEPS = "clock", "steps"
 class Shard:
     """The live state of one shard.
 
-    `net` and `outputs` (query → its last step) are the plan; `names` are the digests of the steps, and
+    `net` and `outputs` (query → its last step) are the plan; `names` are the digests of the steps (behind
+    those of the network come steps that run elsewhere: it only counts their rows), and
     `queries` those of the last steps of all queries by name. Static knowledge is there when the
     shard opens, and is not part of the stored state: it is taken in from the `graphs`, or `image` has
     what has become of it when another shard took it in. `version` is its number, if it changes.
@@ -84,16 +89,17 @@ class Shard:
         self.surroundings = Surroundings(self.terms, Evaluator(self.terms, now), tuning, version)
         self.operators = [
             operator_of(step)(step, name, self.surroundings)
-            for name, step in zip(names, net.steps, strict=True)
+            for name, step in zip(names, net.steps, strict=False)
         ]
         self.scans = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
+        self.arriving = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, _ARRIVING)}
         self.outputs = outputs
         self.watermark = NEVER
         self.late = 0  # rows that were left out
         self.counts = RowCounts()
         # An era begins when a run goes on with other steps; each step knows since when it is there.
         self._era = 0
-        self._born = [0] * len(net.steps)
+        self._born = [0] * len(names)
         self._pending: dict[tuple[int, int], np.ndarray] = {}  # era and stream → instants to come
         self._dropped: list[str] = []  # chunks of steps that are no more
         self._told_steps = False  # the state store knows whose state it has
@@ -200,7 +206,7 @@ class Shard:
         """Whether the instants of a stream in some era matter to a step."""
         return any(
             born <= era and step.waits and stream in step.instants
-            for born, step in zip(self._born, self.net.steps, strict=True)
+            for born, step in zip(self._born, self.net.steps, strict=False)
         )
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> dict[int, Frame]:
@@ -215,18 +221,21 @@ class Shard:
             self.counts.occurred.update(self.scans[name] for name in head.get("occurred", ()))
             for name, rows in head.get("matched", {}).items():
                 self.counts.match(self.scans[name], rows)
+            if "elsewhere" in head:
+                self.counts += RowCounts.from_json(head["elsewhere"]).behind(len(self.net.steps))
+            add_refused(head.get("refused", {}))
             for name, frame in frames:
                 in_time = (frame.since if frame.changes else frame.end) >= self.watermark
                 if not in_time.all():
                     late = len(frame) - int(in_time.sum())
                     self.late += late
-                    if name in self.scans:
-                        self.counts.be_late(self.scans[name], late)
+                    if name in self.arriving:
+                        self.counts.be_late(self.arriving[name], late)
                     frame = frame.take(in_time)
                 if name.startswith("instants/"):
                     self._note_instants(int(name.removeprefix("instants/")), frame.end)
                 else:
-                    self._put(self.scans[name], frame)
+                    self._put(self.arriving[name], frame)
         return self._moved_to(FOREVER if ended else max(watermark, self.watermark))
 
     def feed(self, frames: dict[str, Frame], terms: TermChunk, watermark: int) -> dict[int, Frame]:
@@ -235,6 +244,16 @@ class Shard:
         for name, frame in frames.items():
             self._put(self.scans[name], frame)
         return self._moved_to(watermark)
+
+    def answer_once(self, frames: dict[str, Frame], terms: TermChunk) -> dict[int, Frame]:
+        """The answers to rows that are all there will ever be; after that the shard is of no use."""
+        self.terms.offer(terms)
+        for name, frame in frames.items():
+            self._put(self.scans[name], frame)
+        self._pass(self._clock(FOREVER))
+        answers = {query: self._concatenated(query, found) for query, found in self._answers.items()}
+        self.terms.accept([frame.ids.reshape(-1) for frame in answers.values()], self.tuning.unneeded_terms)
+        return answers
 
     def _moved_to(self, watermark: int) -> dict[int, Frame]:
         """Lets time move on; the new answers by query."""
@@ -381,7 +400,7 @@ class Shard:
 
     def _hand_on(self, place: int, frame: Frame) -> None:
         """Gives new rows of a step to those that read them; row-by-row steps take them on at once."""
-        arrives = isinstance(self.net.steps[place], steps.Scan)
+        arrives = isinstance(self.net.steps[place], _ARRIVING)
         new = [(place, frame)]
         while new:
             place, frame = new.pop()

@@ -77,6 +77,11 @@ class ActiveDataset:
             return tuple(replace(self, default=graph) for _, graph in self.named)
         return (self.within(name),)
 
+    def without_rules(self) -> ActiveDataset:
+        """The same without what rules write."""
+        named = tuple((iri, _unwritten(sources)) for iri, sources in self.named)
+        return replace(self, default=_unwritten(self.default), named=named)
+
     def static_may_have(self, predicate: NamedNode | None) -> bool:
         """Whether a static triple of the default graph may have this predicate (None: any)."""
         for place in static_graphs(self.default):
@@ -84,6 +89,10 @@ class ActiveDataset:
             if known is None or (known if predicate is None else predicate.value in known):
                 return True
         return False
+
+
+def _unwritten(sources: Sources) -> Sources:
+    return frozenset(source for source in sources if not isinstance(source, RuleGraph))
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 
 from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Select
+from penstock.algebra.scopes import ELEMENT
 from penstock.errors import QueryError
-from penstock.plan.analysis.keys import Key, NoKey
+from penstock.plan.analysis.keys import ELEMENT_KEY, Key, NoKey, reads_timed
 from penstock.plan.analysis.program_keys import find_program_keys
 from penstock.plan.analysis.reads import query_needs_instants
 from penstock.plan.analysis.recursion import RuleProgram, feeding, nothing_fed, programs
@@ -91,6 +92,11 @@ def make_plan(
     if feeds:
         catalog = with_rules(catalog, queries)
     datasets = [catalog.active(query.dataset) for query in queries]
+    in_elements = [query.scope == ELEMENT for query in queries]
+    datasets = [
+        dataset.without_rules() if alone else dataset
+        for dataset, alone in zip(datasets, in_elements, strict=True)
+    ]
     fed = feeding(queries, datasets) if feeds else nothing_fed(queries)
     try:
         groups = programs(fed, names)
@@ -105,6 +111,9 @@ def make_plan(
             found = found if isinstance(found, NoKey) else _NEEDS_INSTANTS
         for place, i in enumerate(members):
             chosen[i] = found if isinstance(found, NoKey) else found[place] or _READS_NOTHING
+    for i, alone in enumerate(in_elements):
+        if alone:
+            chosen[i] = ELEMENT_KEY if reads_timed(queries[i], datasets[i]) else _READS_NOTHING
     planned = []
     for i, (each, name) in enumerate(zip(parsed, names, strict=True)):
         key = chosen[i]

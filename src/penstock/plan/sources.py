@@ -76,6 +76,11 @@ def streams(sources: Iterable[Source]) -> frozenset[int]:
     )
 
 
+def only_streams(sources: Iterable[Source]) -> Sources:
+    """The streams among them: what elements are in."""
+    return frozenset(source for source in sources if isinstance(source, Stream))
+
+
 def static_graphs(sources: Iterable[Source]) -> frozenset[int]:
     """The places of the static graphs among them."""
     return frozenset(source.place for source in sources if isinstance(source, Static))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import ClassVar
 
 Vars = tuple[str, ...]
@@ -31,6 +32,11 @@ class Step:
         values = (getattr(self, field.name) for field in fields(self))
         flat = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
         return tuple(part for part in flat if isinstance(part, Step))
+
+    @property
+    def parts(self) -> tuple[Step, ...]:
+        """The steps that it is made of: its inputs, also where they run elsewhere."""
+        return self.inputs
 
     @property
     def awaited(self) -> tuple[Step, ...]:
@@ -77,10 +83,11 @@ class Step:
     def __hash__(self) -> int:
         return self._hash
 
-    def walk(self) -> Iterator[Step]:
-        """This step and all below it, inputs first, each once."""
+    def walk(self, *, everywhere: bool = False) -> Iterator[Step]:
+        """This step and all below it, inputs first, each once; `everywhere`: also what runs elsewhere."""
         seen: set[Step] = {self}
-        way = [(self, iter(self.inputs))]
+        below_of = attrgetter("parts" if everywhere else "inputs")
+        way = [(self, iter(below_of(self)))]
         while way:
             step, remaining = way[-1]
             below = next(remaining, None)
@@ -89,7 +96,7 @@ class Step:
                 yield step
             elif below not in seen:
                 seen.add(below)
-                way.append((below, iter(below.inputs)))
+                way.append((below, iter(below_of(below))))
 
 
 class SameIntervals(Step):

@@ -20,6 +20,10 @@ from penstock.terms import Term
 
 Streams = frozenset[int]
 """The streams whose elements' ends are the instants of a query."""
+TRIPLE = ("subject", "predicate", "object")
+"""The columns of what a template makes."""
+_OF_NONE = frozenset((ELEMENT,))
+"""What static triples leave unbound."""
 
 
 # --- leaves ------------------------------------------------------------------------------
@@ -32,7 +36,7 @@ class Scan(Step):
     Each position holds a term to match, or the name of its column: `s`, `p` or `o`, or that
     of an earlier position which must hold the same term. `key` is the position by whose
     term rows are spread over shards; None: all go to one. `element`: the last column has the number
-    of the element; then all sources are streams.
+    of the element; static triples belong to none.
     """
 
     subject: Term | str
@@ -49,7 +53,7 @@ class Scan(Step):
 
     @property
     def certain(self) -> frozenset[str]:
-        return frozenset(self.vars)
+        return frozenset(self.vars) - (_OF_NONE if sources.static_graphs(self.sources) else frozenset())
 
     @property
     def reads_stream(self) -> bool:
@@ -153,7 +157,7 @@ class Merge(Step):
 
 @step_class
 class Unique(SameColumns):
-    """Each ⟨μ, t, t′⟩ once. `subsume`: a timed one is dropped if μ is also there timeless."""
+    """Each ⟨μ, t, t′⟩ (of an element) once. `subsume`: no timed one whose μ is also there timeless."""
 
     input: Step
     subsume: bool = False
@@ -427,7 +431,7 @@ class Ordered(PerInstant, SameColumns):
 class Sliced(SameColumns):
     """OFFSET and LIMIT within an instant; its input is `Ordered` below row-by-row steps.
 
-    `tag`: the column by which they apply to each outer solution of an EXISTS apart.
+    `tag`: the column by which they apply to each outer solution of an EXISTS apart, or to each element.
     """
 
     input: Step
@@ -468,6 +472,7 @@ class Constructed(Step):
 
     `feeds`: who reads the rule graph `target` reads them (None: the default graph of every query). Of
     `workings`, the predicate may be any term.
+    `element`: each element has its own, and the last column has the element's number.
     """
 
     input: Step
@@ -476,6 +481,42 @@ class Constructed(Step):
     feeds: bool = True
     target: str | None = None
     workings: bool = False
+    element: bool = False
 
-    vars = ("subject", "predicate", "object")
-    certain = frozenset(vars)
+    @cached_property
+    def vars(self) -> Vars:
+        return (*TRIPLE, ELEMENT) if self.element else TRIPLE
+
+    certain = frozenset(TRIPLE)
+
+
+@step_class
+class PerElement(Step):
+    """The solutions that a query has in each element by itself.
+
+    Its input runs where elements are decoded, because all of an element is there: only solutions go
+    through the exchange, spread by the number of their element, and nothing is remembered
+    (`engine/elementwise.py`).
+    """
+
+    input: Step
+
+    @property
+    def inputs(self) -> tuple[Step, ...]:
+        return ()
+
+    @property
+    def parts(self) -> tuple[Step, ...]:
+        return (self.input,)
+
+    @cached_property
+    def vars(self) -> Vars:
+        return tuple(var for var in self.input.vars if var != ELEMENT)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.vars)
+
+    @property
+    def reads_stream(self) -> bool:
+        return self.input.reads_stream

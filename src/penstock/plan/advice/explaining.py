@@ -11,8 +11,9 @@ from penstock.algebra.relations import HULL
 from penstock.errors import shortened
 from penstock.plan import steps
 from penstock.plan.advice.overview import Overview
-from penstock.plan.analysis.keys import Key
+from penstock.plan.analysis.keys import ELEMENT_KEY, Key
 from penstock.plan.compilation.sieves import Sieve, sieves
+from penstock.plan.hidden import ELEMENT
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.step import Step
 from penstock.terms import NamedNode
@@ -33,7 +34,7 @@ def explain_plan(overview: Overview, places: Sequence[int], *, assumed: bool = F
             origin = f"{query.parsed.origin}:" if query.parsed.origin else "line "
             parts.append(f"== {query.name}  {query.kind.upper()}, {origin}{query.parsed.place.line}")
         parts.append(f"reads          {overview.reads(place)}\n{_key_line(query)}")
-        parts.append(_block("memory", overview.memory(query) or ["nothing beyond the watermark"]))
+        parts.append(_block("memory", overview.memory(query) or [_nothing_kept(query)]))
         parts.append(_block("steps", _tree(query, overview)))
     return "\n\n".join(part for part in parts if part)
 
@@ -43,6 +44,8 @@ def _block(title: str, lines: Iterable[str]) -> str:
 
 
 def _key_line(query: PlannedQuery) -> str:
+    if query.key == ELEMENT_KEY:
+        return "partition key  the element: answered where it is read, because all of it is there"
     if isinstance(query.key, Key):
         return f"partition key  {query.key.variable}: rows with different values never meet"
     reason = _IRI.sub(
@@ -51,15 +54,23 @@ def _key_line(query: PlannedQuery) -> str:
     return f"partition key  none, so it runs in one partition: {reason}"
 
 
+def _nothing_kept(query: PlannedQuery) -> str:
+    if isinstance(query.step, steps.PerElement):
+        return "nothing: an element is forgotten when it has been answered"
+    return "nothing beyond the watermark"
+
+
 def explain_steps(overview: Overview) -> str:
     """The run on Spark: the stages, and what each does for these queries."""
     plan = overview.plan
     found: dict[Step, None] = {}
     for query in plan.queries:
-        found.update(dict.fromkeys(query.step.walk()))
+        found.update(dict.fromkeys(query.step.walk(everywhere=True)))
     scans = [step for step in found if isinstance(step, steps.Scan)]
-    stateful = [s for s in found if s.waits or isinstance(s, (steps.Join, steps.Closure))]
-    keyed = [query for query in plan.queries if isinstance(query.key, Key)]
+    alone = [query for query in plan.queries if query.key == ELEMENT_KEY]
+    keyed = [query for query in plan.queries if isinstance(query.key, Key) and query not in alone]
+    in_shards = dict.fromkeys(step for query in plan.queries for step in query.step.walk())
+    stateful = [s for s in in_shards if s.waits or isinstance(s, (steps.Join, steps.Closure))]
     sieved = sieves(query.step for query in plan.queries)
     lines = [
         "source    splits of files by byte range (Python data source, one task per core)",
@@ -68,9 +79,11 @@ def explain_steps(overview: Overview) -> str:
         f"reason    whole elements, with static knowledge at hand: {_reasoning(overview)}",
         "match     " + _counted(len(scans), "triple pattern"),
         *(f"            {_label(scan, overview.user[scan])}{_only(sieved.get(scan, ()))}" for scan in scans),
+        *_answered(alone),
         "exchange  one Arrow payload per split and shard, grouped by shard",
         f"            {_counted(len(keyed), 'query', 'queries')} spread by key,"
-        f" {len(plan.queries) - len(keyed)} in the first shard",
+        + (f" the answers of {len(alone)} by the element," if alone else "")
+        + f" {len(plan.queries) - len(keyed) - len(alone)} in the first shard",
         "detect    transformWithState over shards, state in RocksDB as appended chunks",
         *(f"            {_label(step, overview.user[step])}" for step in stateful),
         *(f"            static knowledge: {each.place}" for each in overview.graphs if each.place),
@@ -83,6 +96,12 @@ def _reasoning(overview: Overview) -> str:
     if len(overview.plan.queries) > overview.given or not overview.rules:  # rules over streams are queries
         return "nothing to add or to drop"
     return f"closed under {_counted(len(overview.rules), 'rule')}"
+
+
+def _answered(alone: Sequence[PlannedQuery]) -> Iterator[str]:
+    """What is answered before the exchange."""
+    if alone:
+        yield "answer    " + _counted(len(alone), "query", "queries") + ", for each element by itself"
 
 
 def _only(sieve: Sieve) -> str:
@@ -103,13 +122,13 @@ def _tree(query: PlannedQuery, overview: Overview) -> Iterator[str]:
     waiting = [(query.step, 0, "")]
     while waiting:
         step, depth, told = waiting.pop()
-        again = step in shown and step.inputs
+        again = step in shown and step.parts
         others = overview.shared_with(step, query)
         remarks = ["as above"] if again else [f"shared with {others}"] if others != told else []
         yield "  " * depth + _label(step, query) + "".join(f"  ({remark})" for remark in remarks)
         if not again:
             shown.add(step)
-            waiting += [(below, depth + 1, others) for below in reversed(step.inputs)]
+            waiting += [(below, depth + 1, others) for below in reversed(step.parts)]
 
 
 def _label(step: Step, query: PlannedQuery) -> str:
@@ -141,4 +160,4 @@ def _label(step: Step, query: PlannedQuery) -> str:
 def _column(column: str | tuple[str, bool]) -> str:
     if isinstance(column, tuple):
         return f"{'desc ' if column[1] else ''}?{column[0]}"
-    return f"?{column}"
+    return "element" if column == ELEMENT else f"?{column}"

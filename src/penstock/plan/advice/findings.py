@@ -68,6 +68,8 @@ def query_findings(parsed: ParsedQuery, catalog: Catalog) -> tuple[Finding, ...]
         *_cartesian(query.pattern, dataset, place, ()),
         *_unbounded(query.pattern, dataset, place),
     ]
+    if query.scope != STREAM:  # an element is small, and forgotten at once
+        found = [each for each in found if each.code not in ("cartesian-sequence", "unbounded-state")]
     found = [each if each.span else replace(each, span=parsed.place) for each in found]
     return tuple(dict.fromkeys(found))
 

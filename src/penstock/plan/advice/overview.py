@@ -118,7 +118,7 @@ class Overview:
     def reads(self, place: int) -> str:
         """What the triple patterns of a query look at."""
         found: dict[Source, None] = {}
-        for step in self.plan.queries[place].step.walk():
+        for step in self.plan.queries[place].step.walk(everywhere=True):
             if isinstance(step, steps.Scan):
                 found.update(dict.fromkeys(step.sources))
         rules = self.fed_by(place)
@@ -143,7 +143,7 @@ class Overview:
         """The steps of the run with the queries that they work for."""
         found: dict[Step, list[str]] = {}
         for query in self.plan.queries:
-            for step in dict.fromkeys(query.step.walk()):
+            for step in dict.fromkeys(query.step.walk(everywhere=True)):
                 found.setdefault(step, []).append(query.name)
         return found
 

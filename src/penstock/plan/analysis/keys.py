@@ -31,6 +31,7 @@ from penstock.plan.analysis.reads import LookUps, can_be_timeless, expands_timel
 from penstock.plan.analysis.variables import certain
 from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
+from penstock.plan.hidden import ELEMENT
 from penstock.plan.sources import timed
 from penstock.plan.wording import leaf_text
 from penstock.terms import BlankNode
@@ -41,6 +42,10 @@ class Key:
     """Solutions with different values of this variable never meet."""
 
     variable: Var
+
+
+ELEMENT_KEY = Key(Var(ELEMENT))
+"""The key of a query that looks at one element at a time: the element itself."""
 
 
 @dataclass(frozen=True, slots=True)

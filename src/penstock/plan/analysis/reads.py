@@ -17,7 +17,7 @@ from penstock.algebra.scopes import STREAM
 from penstock.plan.analysis.matching import LeafPattern, LookUp, look_ups, may_have_no_length
 from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
-from penstock.plan.sources import Sources, Stream, rule_graphs, timed
+from penstock.plan.sources import Sources, only_streams, rule_graphs, timed
 from penstock.terms import NamedNode
 
 LookUps = frozenset[tuple[str | None, LookUp]]
@@ -33,7 +33,7 @@ def leaf_sources(pattern: Pattern, dataset: ActiveDataset) -> Sources:
     """What the triples and paths of a node read: elements are in streams only."""
     if pattern.scope == STREAM:
         return dataset.default
-    return frozenset(source for source in dataset.default if isinstance(source, Stream))
+    return only_streams(dataset.default)
 
 
 @once
@@ -71,7 +71,7 @@ def can_be_timeless(
         if pattern.scope != STREAM:
             return False
         return all(_matches_timeless(leaf, dataset, derived, in_exists) for leaf in pattern.leaves)
-    if _absence_in_stream(pattern, dataset) or (pattern.per_instant and reads_stream(pattern, dataset)):
+    if absence_in_stream(pattern, dataset) or (pattern.per_instant and reads_stream(pattern, dataset)):
         return False
     return any(
         pattern.can_be_timeless(
@@ -95,7 +95,7 @@ def _matches_timeless(leaf: LeafPattern, dataset: ActiveDataset, derived: LookUp
     return False
 
 
-def _absence_in_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
+def absence_in_stream(pattern: Pattern, dataset: ActiveDataset) -> bool:
     """Whether the node itself asks for the absence of solutions that a stream can give."""
     return any(reads_stream(other, dataset) for other in absence_depends_on(pattern))
 
@@ -105,7 +105,7 @@ def expands_timeless(
 ) -> bool:
     """Whether timeless solutions below this very node stand for one at each instant."""
     by_instants = pattern.per_instant and reads_stream(pattern, dataset)
-    if not by_instants and (pattern.per_instant or not _absence_in_stream(pattern, dataset)):
+    if not by_instants and (pattern.per_instant or not absence_in_stream(pattern, dataset)):
         return False
     return can_be_timeless(pattern.required, dataset, derived, in_exists=in_exists)
 

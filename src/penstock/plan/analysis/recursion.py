@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.algebra.nodes import Construct, Query, TriplePattern, Var
+from penstock.algebra.nodes import Construct, Query, TriplePattern, Var, is_rule
 from penstock.errors import QueryError
 from penstock.plan.analysis.components import Edge, components, linked
 from penstock.plan.analysis.junctions import Junction, junctions
@@ -100,7 +100,7 @@ class Feeding:
 
 def feeding(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> Feeding:
     """All ways in which rules among the queries feed queries."""
-    rules = [(place, rule) for place, rule in enumerate(queries) if isinstance(rule, Construct)]
+    rules = [(place, rule) for place, rule in enumerate(queries) if is_rule(rule)]
     made = [Made(place, triple) for place, rule in rules for triple in range(len(rule.template))]
     triples = [(target_of(rule), triple) for _, rule in rules for triple in rule.template]
     written = {graph for graph, _ in triples}
@@ -140,7 +140,7 @@ def _timeless(
     for junction in met:
         for rule in {made[each].rule for each in junction.made}:
             meetings.setdefault(rule, []).append(junction)
-    waiting = [place for place, query in enumerate(queries) if isinstance(query, Construct)]
+    waiting = [place for place, query in enumerate(queries) if is_rule(query)]
     timeless: set[int] = set()
     passed: set[int] = set()  # the junctions, by identity, that a timeless rule has reached
     while waiting:
@@ -158,7 +158,7 @@ def _timeless(
                 more.setdefault(query, set()).add((junction.graph, look_up))
             for query, new in more.items():
                 found[query] |= new
-                if isinstance(queries[query], Construct):
+                if is_rule(queries[query]):
                     waiting.append(query)
     return tuple(found)
 

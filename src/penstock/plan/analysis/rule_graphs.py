@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.algebra.nodes import Construct, Describe, Query
+from penstock.algebra.nodes import Construct, Describe, Query, is_rule
 from penstock.plan.analysis.reads import sources_read
 from penstock.plan.catalog import ActiveDataset, Catalog
 from penstock.plan.sources import RuleGraph, Source, Sources, changing, rule_graphs, streams, timed
@@ -28,7 +28,7 @@ def _origins(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> dic
     found: defaultdict[str | None, set[Source]] = defaultdict(set)
     readers: defaultdict[str | None, set[str | None]] = defaultdict(set)
     for query, dataset in zip(queries, datasets, strict=True):
-        if isinstance(query, Construct):
+        if is_rule(query):
             target = target_of(query)
             for source in sources_read(query.pattern, dataset):
                 if isinstance(source, RuleGraph):

@@ -15,18 +15,18 @@ from penstock.algebra import balance
 from penstock.algebra import nodes as a
 from penstock.algebra.base import UnknownNode
 from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Side
-from penstock.algebra.scopes import STREAM
+from penstock.algebra.scopes import ELEMENT, STREAM
 from penstock.errors import QueryError
 from penstock.functions import chance
 from penstock.plan import hidden, steps
-from penstock.plan.analysis import bounds, variables, walk
+from penstock.plan.analysis import bounds, reads, variables, walk
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context, in_scope
 from penstock.plan.compilation.joining import joined
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
-from penstock.plan.sources import Window
+from penstock.plan.sources import Stream, Window, only_streams, static_graphs
 from penstock.plan.step import Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
@@ -44,6 +44,11 @@ def compile_query(
 ) -> Step:
     """The plan of a whole query; its last step gives the answers."""
     compiler = Compiler(query)
+    if query.scope == ELEMENT:
+        dataset = catalog.active(query.dataset).without_rules()
+        return steps.PerElement(compiler.in_elements(query, Context(dataset, instants, event=True)))
+    if query.scope != STREAM:
+        raise QueryError(f"a query cannot have the scope {query.scope}: windows are not built yet")
     context = Context(catalog.active(query.dataset), instants, key)
     if isinstance(query, a.Select):
         step = compiler.pattern(query.pattern, context)
@@ -74,6 +79,32 @@ class Compiler(PathCompiler):
         self._fresh += 1
         return f".{kind}{self._fresh}"
 
+    def in_elements(self, query: a.Query, context: Context) -> Step:
+        """The answers of a query to each element by itself; the last column has the element's number."""
+        if isinstance(query, a.Describe):
+            return self.description(query, context)
+        step = self.pattern(query.pattern, context)
+        if isinstance(query, a.Construct):
+            return steps.Constructed(step, query.template, self.name, feeds=False, element=True)
+        if isinstance(query, a.Select):
+            return columns_of(step, (*(var.name for var in query.vars), hidden.ELEMENT))
+        if not step.reads_stream:
+            return columns_of(steps.Asked(columns_of(step, ())), (*steps.Asked.vars, hidden.ELEMENT))
+        marked = steps.Mark(self._elements(context), columns_of(step, context.hidden), *steps.Asked.vars)
+        return columns_of(marked, (*steps.Asked.vars, hidden.ELEMENT))
+
+    def _elements(self, context: Context) -> Step:
+        """All elements that have a triple, in event mode."""
+        scan = steps.Scan("s", "p", "o", frozenset(map(Stream, context.instants)), element=True)
+        return steps.Unique(columns_of(scan, (hidden.ELEMENT,)))
+
+    def _at_elements(self, step: Step, context: Context, depends: bool) -> Step:
+        """In event mode: the step whose timeless rows stand for one in each element, if what becomes of
+        them `depends` on it."""
+        if not (context.event and depends) or hidden.ELEMENT in step.certain:
+            return step
+        return steps.Join(self._elements(context), step)
+
     def pattern(self, node: a.Pattern, context: Context) -> Step:
         if context.outer is not None and is_independent(node, context.outer.vars):
             return context.outer.matching(self.pattern(node, replace(context, outer=None)))
@@ -103,12 +134,13 @@ class Compiler(PathCompiler):
         for subject in query.subjects:
             named = steps.Compute(described, resource.name, subject)
             bound = steps.Select(named, a.Call("BOUND", (resource,)))
-            required = columns_of(bound, (resource.name,))
+            required = columns_of(bound, (resource.name, *context.hidden))
+            required = self._at_elements(required, context, triples.reads_stream)
             branches.append(
-                steps.Outer(required, triples, ENDED, instants=context.instants, interval=IntervalRule.LEFT)
+                steps.Outer(required, triples, ENDED, instants=context.passing, interval=IntervalRule.LEFT)
             )
         step = merged(branches) if branches else NOTHING
-        return steps.Constructed(step, (triple,), self.name, feeds=False)
+        return steps.Constructed(step, (triple,), self.name, feeds=False, element=context.event)
 
     # --- leaves ---
 
@@ -130,15 +162,24 @@ class Compiler(PathCompiler):
         for source in context.sources:
             if isinstance(source, Window):
                 raise QueryError(f"the window {source.name} cannot be read: windows are not built yet")
-        scan: Step = steps.Scan(*positions, context.sources, key, context.element)
-        return steps.Rename(steps.Unique(scan) if unique else scan, (*seen, *context.hidden))
+        sources = context.sources
+        if context.event and not context.dataset.static_may_have(
+            triple.predicate if isinstance(triple.predicate, NamedNode) else None
+        ):
+            sources = only_streams(sources)
+        scan: Step = steps.Scan(*positions, sources, key, bool(context.hidden))
+        # In event mode, what static knowledge has is static, also if the element repeats it.
+        repeated = context.event and bool(static_graphs(sources)) and scan.reads_stream
+        if unique or repeated:
+            scan = steps.Unique(scan, subsume=repeated)
+        return steps.Rename(scan, (*seen, *context.hidden))
 
     def bgp(self, node: a.BGP, context: Context) -> Step:
         if not node.triples:
             return UNIT
         if not context.element and node.scope != STREAM:
             step = self.bgp(node, in_scope(node, context))
-            return columns_of(step, tuple(var for var in step.vars if var != hidden.ELEMENT))
+            return step if context.event else columns_of(step, tuple(filter(hidden.is_variable, step.vars)))
         if len(node.triples) == 1:
             return self.scan(node.triples[0], context)
         scans = [self.scan(triple, context, unique=False) for triple in node.triples]
@@ -191,6 +232,7 @@ class Compiler(PathCompiler):
         if node.optional is Side.LEFT:
             required, optional, relation = optional, required, relation.converse
         left, right = self.pattern(*required), self.pattern(*optional)
+        left = self._at_elements(left, context, reads.absence_in_stream(node, context.dataset))
         columns = (*left.vars, *(var for var in right.vars if var not in left.vars))
         outer = context.outer
         if outer is not None:
@@ -219,7 +261,7 @@ class Compiler(PathCompiler):
             None if condition is None else bounds.duration_bound(condition),
             tuple(var for var, _ in marks),
             tuple(step for _, step in marks),
-            context.instants,
+            context.passing,
             tags=tuple(tags),
         )
         return step if outer is None else outer.unseen(step, columns)
@@ -228,7 +270,8 @@ class Compiler(PathCompiler):
         required, absent = (self.pattern(*child) for child in self._children(node, context))
         if context.outer is not None and context.outer.tag in absent.vars:
             required = context.outer.tagged(required)
-        return steps.Without(required, absent, context.instants)
+        required = self._at_elements(required, context, reads.absence_in_stream(node, context.dataset))
+        return steps.Without(required, absent, context.passing)
 
     # --- filters and expressions ---
 
@@ -238,6 +281,7 @@ class Compiler(PathCompiler):
         for conjunct in conjuncts(node.condition):
             (others if _depends_on_row(conjunct) or _has_exists(conjunct) else plain).append(conjunct)
         step = push_filters(step, plain)
+        step = self._at_elements(step, context, reads.absence_in_stream(node, context.dataset))
         # Behind an EXISTS a timeless solution has an interval, at each instant, for all of the condition.
         marked = []
         for conjunct in others:
@@ -249,6 +293,7 @@ class Compiler(PathCompiler):
 
     def _extend(self, node: a.Extend, context: Context) -> Step:
         step, columns = self._seen_below(node, context)
+        step = self._at_elements(step, context, reads.absence_in_stream(node, context.dataset))
         step, expression = self._marked(step, node.expression, context)
         unseeded = chance.extended(node.pattern) if _depends_on_row(expression) else frozenset()
         step = steps.Compute(step, node.var.name, expression, unseeded)
@@ -290,7 +335,7 @@ class Compiler(PathCompiler):
             found, tags = self._sought(exists.pattern, step, context)
             for of, tag in tags:
                 step = steps.Tagged(step, of, tag)
-            step = steps.Mark(step, found, var, context.instants)
+            step = steps.Mark(step, found, var, context.passing)
             return a.Var(var)
 
         expression = replace_exists(expression, sought)
@@ -305,9 +350,13 @@ class Compiler(PathCompiler):
         inner = replace(context, within=None, outer=None)
         if is_independent(pattern, frozenset(map(a.Var, names))):
             return self.pattern(pattern, inner), ()
-        substitution = Substitution.of(outer, names, self.fresh(hidden.TAG[1:]), self.name)
+        tag = self.fresh(hidden.TAG[1:])
+        if context.event:
+            substitution = Substitution.in_elements(outer, names, tag)
+        else:
+            substitution = Substitution.of(outer, names, tag, self.name)
         found = substitution.tagged(self.pattern(pattern, replace(inner, outer=substitution)))
-        return columns_of(found, (substitution.tag,)), ((names, substitution.tag),)
+        return columns_of(found, (tag,)), (((*names, *substitution.hidden), tag),)
 
     # --- solution modifiers ---
 
@@ -316,7 +365,8 @@ class Compiler(PathCompiler):
         outer = None if context.outer is None else context.outer.only(node.vars)
         [(pattern, below)] = self._children(node, replace(context, outer=outer))
         step = self.pattern(pattern, below)
-        return self._unseen(step, tuple(var.name for var in node.vars), context)
+        kept = (*(var.name for var in node.vars), *(context.hidden if context.event else ()))
+        return self._unseen(step, kept, context)
 
     def _distinct(self, node: a.Distinct | a.Reduced, context: Context) -> Step:
         [(pattern, below)] = self._children(node, context)
@@ -326,6 +376,7 @@ class Compiler(PathCompiler):
 
     def _group(self, node: a.Group, context: Context) -> Step:
         step, _ = self._seen_below(node, context)
+        step = self._at_elements(step, context, step.reads_stream)
         computed: list[tuple[str, a.Expression]] = []
 
         def column(name: str, expression: a.Expression) -> str:
@@ -347,11 +398,14 @@ class Compiler(PathCompiler):
             aggregates.append((var.name, aggregate, argument))
         keys = tuple(var.name for var, _ in node.keys)
         groups = None if keys else UNIT
+        if context.event and step.reads_stream:
+            groups = None if keys else self._elements(context)
+            keys = (*keys, hidden.ELEMENT)
         outer = context.outer if context.outer is not None and context.outer.tag in step.vars else None
         if outer is not None:
-            groups = None if keys else outer.bindings()
+            groups = None if node.keys else outer.bindings()
             keys = (*keys, outer.tag)
-        step = steps.Aggregated(step, keys, tuple(aggregates), context.instants, tuple(computed), groups)
+        step = steps.Aggregated(step, keys, tuple(aggregates), context.passing, tuple(computed), groups)
         named = {name for name, _ in computed} & set(keys)
         if context.outer is None or not named & set(context.outer.names):
             return step
@@ -359,6 +413,7 @@ class Compiler(PathCompiler):
 
     def _orderby(self, node: a.OrderBy, context: Context) -> Step:
         step, columns = self._seen_below(node, context)
+        step = self._at_elements(step, context, step.reads_stream)
         keys, computed = [], []
         for expression, descending in node.keys:
             if isinstance(expression, a.Var):
@@ -367,7 +422,7 @@ class Compiler(PathCompiler):
                 step, expression = self._marked(step, expression, context)
                 computed.append((self.fresh("order"), expression))
                 keys.append((computed[-1][0], descending))
-        ordered = steps.Ordered(step, tuple(keys), context.instants, columns, tuple(computed))
+        ordered = steps.Ordered(step, tuple(keys), context.passing, columns, tuple(computed))
         return self._unseen(ordered, columns, context)
 
     def _slice(self, node: a.Slice, context: Context) -> Step:
@@ -376,8 +431,11 @@ class Compiler(PathCompiler):
         if is_ordered(step):
             step = with_ties(step, step.vars)
         else:
-            step = steps.Ordered(step, (), context.instants)
-        tag = context.outer.tag if context.outer is not None and context.outer.tag in step.vars else None
+            step = self._at_elements(step, context, step.reads_stream)
+            step = steps.Ordered(step, (), context.passing)
+        tag = hidden.ELEMENT if context.event and step.reads_stream else None
+        if context.outer is not None and context.outer.tag in step.vars:
+            tag = context.outer.tag
         return steps.Sliced(step, node.offset, node.limit, tag)
 
 

@@ -11,7 +11,7 @@ from penstock.errors import QueryError
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.compilation.substitution import Substitution
 from penstock.plan.hidden import ELEMENT
-from penstock.plan.sources import Sources, Stream
+from penstock.plan.sources import Sources, only_streams
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,17 @@ class Context:
     key: str | None = None  # the partition key's variable
     within: int | None = None
     outer: Substitution | None = None  # inside EXISTS, where its pattern is not independent
+    event: bool = False  # the whole query looks at one element, and static knowledge
     element: bool = False  # inside a pattern whose scope is one element
 
     @property
     def sources(self) -> Sources:
-        default = self.dataset.default
-        return frozenset(each for each in default if isinstance(each, Stream)) if self.element else default
+        return only_streams(self.dataset.default) if self.element else self.dataset.default
+
+    @property
+    def passing(self) -> frozenset[int]:
+        """The streams whose instants operators must know: an element is all there is at once."""
+        return frozenset() if self.event else self.instants
 
     @property
     def relation(self) -> Relation:
@@ -38,7 +43,7 @@ class Context:
     @property
     def hidden(self) -> tuple[str, ...]:
         """The columns beside those of variables that tell which solutions belong together."""
-        return (ELEMENT,) if self.element else ()
+        return (ELEMENT,) if self.element or self.event else ()
 
 
 def in_scope(leaf: BGP | PathPattern, context: Context) -> Context:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from penstock.algebra.relations import ANY, Relation
+from penstock.plan.hidden import is_variable
 from penstock.plan.steps import Join, Step
 
 TOGETHER = 32
@@ -41,7 +42,7 @@ def connected(parts: Sequence[Step], together: int) -> list[list[Step]]:
     """
     having: defaultdict[str, list[int]] = defaultdict(list)
     for number, part in enumerate(parts):
-        for var in part.vars:
+        for var in filter(is_variable, part.vars):
             having[var].append(number)
     groups: list[list[Step]] = []
     left = dict.fromkeys(range(len(parts)))  # in their order
@@ -57,7 +58,7 @@ def connected(parts: Sequence[Step], together: int) -> list[list[Step]]:
                 continue  # it was taken, or has come into the heap again with a higher count
             del left[number]
             group.append(parts[number])
-            for var in parts[number].vars:
+            for var in filter(is_variable, parts[number].vars):
                 if var in bound:
                     continue
                 bound.add(var)

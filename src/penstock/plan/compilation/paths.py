@@ -80,6 +80,8 @@ class PathCompiler(ABC):
             step = steps.Select(step, a.Call("SAMETERM", (a.Var(x), a.Var(y))))
             ends = {x: node.subject}
         kept = {column: end.name for column, end in ends.items() if isinstance(end, a.Var)}
+        if context.event:
+            kept |= dict.fromkeys(context.hidden, *context.hidden)
         if context.outer is not None:
             step = context.outer.tagged(step)
             kept[context.outer.tag] = context.outer.tag
@@ -197,15 +199,15 @@ class PathCompiler(ABC):
         for constant in constants:
             if constant != a.Var(names[0]):
                 bindings = steps.Select(bindings, a.Call("SAMETERM", (a.Var(names[0]), constant)))
-        bindings = columns_of(bindings, (names[0], context.outer.tag))
-        one = steps.Rename(bindings, (ends.x, context.outer.tag))
+        others = (*context.outer.hidden, context.outer.tag)
+        one = steps.Rename(columns_of(bindings, (names[0], *others)), (ends.x, *others))
         one = self._in_each_element(one, context)
         return _pairs_of(steps.Compute(one, ends.y, a.Var(ends.x)), ends, context)
 
     def _in_each_element(self, step: Step, context: Context) -> Step:
         """What holds in every graph, where the scope is an element: in each one that has a triple."""
         if not context.element:
-            return step
+            return columns_of(step, tuple(dict.fromkeys((*step.vars, *context.hidden))))
         triple = a.TriplePattern(*(a.Var(self.fresh(kind)) for kind in "spo"))
         triples = self.scan(triple, context, unique=False)
         return steps.Join(step, steps.Unique(columns_of(triples, context.hidden)))

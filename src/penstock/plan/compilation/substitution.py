@@ -60,11 +60,19 @@ class Substitution:
     domain: Step
     names: tuple[str, ...]
     tag: str
+    hidden: tuple[str, ...] = ()  # columns that belong to the outer solution: its element
 
     @staticmethod
     def of(outer: Step, names: tuple[str, ...], tag: str, query: str) -> Substitution:
         domain = steps.Domain(steps.Tagged(outer, names, tag), (*names, tag), query)
         return Substitution(domain, names, tag)
+
+    @staticmethod
+    def in_elements(outer: Step, names: tuple[str, ...], tag: str) -> Substitution:
+        """The same where outer solutions belong to elements: each asks in its element."""
+        tagged = steps.Tagged(outer, (*names, hidden.ELEMENT), tag)
+        domain = steps.Unique(columns_of(tagged, (*names, hidden.ELEMENT, tag)))
+        return Substitution(domain, names, tag, (hidden.ELEMENT,))
 
     @property
     def vars(self) -> Vars:
@@ -96,7 +104,8 @@ class Substitution:
     def bindings(self, names: Iterable[str] = ()) -> Step:
         """The tags, each with what its μ binds of some variables."""
         wanted = set(names)
-        return columns_of(self.domain, (*(name for name in self.names if name in wanted), self.tag))
+        bound = (name for name in self.names if name in wanted)
+        return columns_of(self.domain, (*bound, *self.hidden, self.tag))
 
     def bind(self, step: Step, names: Iterable[str]) -> Step:
         """The step's solutions for each μ that they are compatible with, these variables bound."""
@@ -135,8 +144,8 @@ class Substitution:
             if own:
                 value = own[0] if len(own) == 1 else a.Call("COALESCE", tuple(own))
                 step = steps.Compute(step, name, value)
-        tag = (self.tag,) if self.tag in step.vars and self.tag not in columns else ()
-        return columns_of(step, columns + tag)
+        more = (each for each in (*self.hidden, self.tag) if each in step.vars and each not in columns)
+        return columns_of(step, (*columns, *more))
 
 
 def remembering(step: Step, names: Iterable[str], copy=hidden.own) -> Step:

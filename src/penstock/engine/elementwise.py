@@ -1,0 +1,166 @@
+"""The queries that look at one element at a time, answered where elements are decoded.
+
+All of an element is in one piece of decoded input, so nothing has to be waited for and nothing to be
+remembered: a shard is opened for each piece, with what static knowledge has become in its operators
+(`engine/image.py`), gives its answers, and is gone. Only the answers go through the exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from penstock.columns.frame import Frame
+from penstock.columns.terms import TermChunk
+from penstock.decode.occurrences import Occurrences
+from penstock.engine.counting import RowCounts
+from penstock.engine.image import Image, image_by
+from penstock.engine.matching import Matching, frame_of
+from penstock.engine.network import Network
+from penstock.engine.shard import Shard
+from penstock.engine.tuning import Tuning
+from penstock.knowledge.graphs import StaticGraph
+from penstock.plan.sources import Stream, streams
+from penstock.plan.steps import Absence, Join, Scan
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """What the elements of a piece answer, by query, and the texts of the terms in it."""
+
+    frames: Mapping[int, Frame]
+    terms: TermChunk
+    counts: RowCounts
+
+
+NOTHING = Answered({}, TermChunk(), RowCounts())
+
+
+@dataclass(frozen=True, eq=False)
+class ElementSteps:
+    """The steps of such queries, with their digests; `outputs` says of each query which one is its last."""
+
+    net: Network
+    names: list[str]
+    outputs: dict[int, int]
+    now: int
+    tuning: Tuning
+    key: int
+
+    def shard(self, graphs: Sequence[StaticGraph] = (), image: Image | None = None) -> Shard:
+        return Shard(
+            self.net, self.names, {}, self.outputs, list(graphs), self.now, self.tuning, self.key, image
+        )  # fmt: skip
+
+    def image(self, graphs: Sequence[StaticGraph] = ()) -> Image:
+        """What static graphs become in the operators."""
+        return image_by(lambda: self.shard(graphs))
+
+
+@dataclass(frozen=True, eq=False)
+class Elementwise:
+    """The same steps, with the image of static knowledge: they answer elements."""
+
+    steps: ElementSteps
+    image: Image
+
+    @cached_property
+    def _matching(self) -> dict[int, Matching]:
+        """Of each stream, how its rows find the scans."""
+        scans = [step for step in self.steps.net.steps if isinstance(step, Scan)]
+        read = frozenset().union(*(streams(scan.sources) for scan in scans))
+        return {
+            stream: Matching((scan for scan in scans if Stream(stream) in scan.sources), self.steps.key)
+            for stream in read
+        }
+
+    @cached_property
+    def _static(self) -> RowCounts:
+        """The rows that steps have of static knowledge."""
+        return RowCounts.from_json(self.image.about["counts"])
+
+    def answered(self, stream: int, occurrences: Occurrences) -> Answered:
+        """The answers to the elements of a piece."""
+        if stream not in self._matching or not len(occurrences):
+            return NOTHING
+        net, matching = self.steps.net, self._matching[stream]
+        triples = (occurrences.subject, occurrences.predicate, occurrences.object)
+        number, runs, count = _elements(occurrences)
+        matched = {
+            net.place[scan]: rows
+            for scan, rows in zip(matching.scans, matching.rows(triples, runs), strict=True)
+        }
+        counts = RowCounts()
+        for place, rows in matched.items():
+            if len(rows):
+                counts.match(place, len(rows))
+            elif matching.occurs(net.steps[place], occurrences.predicate):
+                counts.occurred.add(place)
+        useful = self._useful({place: number[rows] for place, rows in matched.items()}, count)
+        frames = {}
+        for place, rows in matched.items():
+            kept = rows[useful[place][number[rows]]]
+            if len(kept):
+                frames[self.steps.names[place]] = frame_of(
+                    net.steps[place],
+                    kept,
+                    triples,
+                    occurrences.start,
+                    occurrences.end,
+                    occurrences.element,
+                )
+        if not frames:
+            return Answered({}, TermChunk(), counts)
+        shard = self.steps.shard(image=self.image)
+        answers = shard.answer_once(frames, occurrences.terms)
+        ids = [frame.ids.reshape(-1) for frame in answers.values()]
+        terms = shard.terms.subset(np.concatenate([np.empty(0, np.int64), *ids]))
+        return Answered(answers, terms, counts + shard.counts)
+
+    def _useful(self, matched: Mapping[int, np.ndarray], count: int) -> list[np.ndarray]:
+        """For each step, the elements in which somebody may use its rows.
+
+        Where a side of a join has no row in an element, no row of the other side is of use there; so a
+        pattern that few elements match (one with a constant) spares all others the rest of its query.
+        """
+        net = self.steps.net
+        may: list[np.ndarray] = []  # the elements in which a step may give rows
+        for place, step in enumerate(net.steps):  # inputs come first
+            inputs = [may[net.place[below]] for below in step.inputs]
+            if not inputs:
+                found = np.full(count, not isinstance(step, Scan) or place in self._static.matched)
+                if place in matched:
+                    found[matched[place]] = True
+            elif isinstance(step, Join):
+                found = inputs[0] & inputs[1]
+            elif isinstance(step, Absence):
+                found = inputs[0]
+            else:
+                found = np.logical_or.reduce(inputs)
+            may.append(found)
+        useful = [np.zeros(count, bool) for _ in may]
+        for last in self.steps.outputs.values():
+            useful[last] = may[last]
+        for place in reversed(range(len(may))):
+            for below in net.steps[place].inputs:
+                useful[net.place[below]] |= useful[place] & may[place]
+        return useful
+
+
+def _elements(occurrences: Occurrences) -> tuple[np.ndarray, np.ndarray, int]:
+    """Numbers the elements as they end; the number of each row, the runs of rows of one element in that
+    order (first row, and the one behind the last), and how many elements there are.
+    """
+    element = occurrences.element
+    cuts = np.flatnonzero(element[1:] != element[:-1]) + 1
+    first, last = np.concatenate([[0], cuts]), np.concatenate([cuts, [len(element)]])
+    distinct, begun, of = np.unique(element[first], return_index=True, return_inverse=True)
+    rank = np.empty(len(distinct), np.int64)
+    rank[np.lexsort((begun, occurrences.end[first[begun]]))] = np.arange(len(distinct))
+    of = rank[of.reshape(-1)]
+    order = np.argsort(of, kind="stable")
+    runs = np.stack([first, last], axis=1)[order]
+    return np.repeat(of, last - first), np.ascontiguousarray(runs), len(distinct)

@@ -1,0 +1,168 @@
+"""Which rows match which scans: all of them in one pass over the columns.
+
+Most scans name their predicate, and many an object too (`?x a :Student`). The distinct predicates, and
+pairs of predicate and object, that scans ask for are *cells*; the pass puts each row into the cells that
+it falls into, and a scan looks at the rows of its cell only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from penstock.columns.frame import Frame
+from penstock.columns.ids import id_of
+from penstock.columns.interning import frozen
+from penstock.jit import njit
+from penstock.plan.hidden import ELEMENT, is_variable
+from penstock.plan.steps import Scan
+
+_ANYTHING = 0
+"""In place of an object: any. No term has this id."""
+
+
+class Matching:
+    """Finds the rows of some scans; `key` is that of the ids."""
+
+    def __init__(self, scans: Iterable[Scan], key: int) -> None:
+        self.scans = tuple(scans)
+        self.key = key
+        self._cell_of: list[int] = []  # of each scan; -1: it looks at all rows
+        cells: dict[tuple[int, int], int] = {}
+        for scan in self.scans:
+            if isinstance(scan.predicate, str):
+                self._cell_of.append(-1)
+                continue
+            object_ = _ANYTHING if isinstance(scan.object, str) else id_of(scan.object, key)
+            cell = (id_of(scan.predicate, key), object_)
+            self._cell_of.append(cells.setdefault(cell, len(cells)))
+        self._cells = np.array([*cells], np.int64).reshape(-1, 2)
+        self._table = np.full(1 << max(4, int(4 * len(cells)).bit_length()), -1, np.int64)
+        _enter(self._cells, self._table)
+
+    def rows(self, triples: Sequence[np.ndarray], runs: np.ndarray | None = None) -> list[np.ndarray]:
+        """The numbers of the rows that each scan matches, among three columns of ids.
+
+        They are in the order of `runs`, the first and the last but one row of each; None: as they stand.
+        """
+        subject, predicate, object_ = triples
+        if runs is None:
+            runs = np.array([[0, len(predicate)]], np.int64)
+        found, offsets = _sorted_out(frozen(predicate), frozen(object_), runs, self._cells, self._table)
+        matched = []
+        for scan, cell in zip(self.scans, self._cell_of, strict=True):
+            if cell < 0:
+                rows = _in_order(runs)
+            else:
+                rows = found[offsets[cell] : offsets[cell + 1]]
+            matched.append(self._left(scan, rows, triples, in_cell=cell >= 0))
+        return matched
+
+    def _left(
+        self, scan: Scan, rows: np.ndarray, triples: Sequence[np.ndarray], *, in_cell: bool
+    ) -> np.ndarray:
+        """The rows that also have what the cell does not say: a subject, the same term at two places."""
+        columns: dict[str, np.ndarray] = {}
+        for place, (term, column) in enumerate(
+            zip((scan.subject, scan.predicate, scan.object), triples, strict=True)
+        ):
+            if not isinstance(term, str):
+                if not (in_cell and place):
+                    rows = rows[column[rows] == id_of(term, self.key)]
+            elif term in columns:
+                rows = rows[column[rows] == columns[term][rows]]
+            else:
+                columns[term] = column
+        return rows
+
+    def occurs(self, scan: Scan, predicates: np.ndarray) -> bool:
+        """Whether the predicate of a scan is among some, with whatever terms."""
+        if isinstance(scan.predicate, str) or sum(map(is_variable, scan.vars)) == 2:
+            return False  # a scan that wants no more than a predicate would have found it
+        return bool((predicates == id_of(scan.predicate, self.key)).any())
+
+
+def frame_of(
+    scan: Scan,
+    rows: np.ndarray,
+    triples: Sequence[np.ndarray],
+    start: np.ndarray,
+    end: np.ndarray,
+    element: np.ndarray,
+) -> Frame:
+    """Rows that match a scan, with its columns."""
+    columns: dict[str, np.ndarray] = {}
+    for term, column in zip((scan.subject, scan.predicate, scan.object), triples, strict=True):
+        if isinstance(term, str):
+            columns.setdefault(term, column)
+    if scan.element:
+        columns[ELEMENT] = element
+    ids = np.empty((len(columns), len(rows)), np.int64)
+    for place, column in enumerate(columns.values()):
+        np.take(column, rows, out=ids[place])
+    begin = start[rows]
+    return Frame(scan.vars, ids, begin, begin if end is start else end[rows])
+
+
+def _in_order(runs: np.ndarray) -> np.ndarray:
+    return np.concatenate(
+        [np.arange(first, last) for first, last in runs.tolist()] or [np.empty(0, np.int64)]
+    )
+
+
+@njit(cache=True)
+def _slot(predicate, object_, table):
+    state = np.uint64(predicate) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(object_)
+    state *= np.uint64(0xFF51AFD7ED558CCD)
+    return np.int64(state >> np.uint64(40)) & (table.size - 1)
+
+
+@njit(cache=True)
+def _enter(cells, table):
+    """Enters cells into a table that has room for more."""
+    for cell in range(cells.shape[0]):
+        slot = _slot(cells[cell, 0], cells[cell, 1], table)
+        while table[slot] >= 0:
+            slot = (slot + 1) & (table.size - 1)
+        table[slot] = cell
+
+
+@njit(cache=True)
+def _cell(predicate, object_, cells, table):
+    """The cell of a predicate and an object; -1 if nobody asks for it."""
+    slot = _slot(predicate, object_, table)
+    while table[slot] >= 0:
+        cell = table[slot]
+        if cells[cell, 0] == predicate and cells[cell, 1] == object_:
+            return cell
+        slot = (slot + 1) & (table.size - 1)
+    return -1
+
+
+@njit(cache=True)
+def _sorted_out(predicate, object_, runs, cells, table):
+    """The rows of each cell, one cell after the other, and where each begins."""
+    wide = np.empty(predicate.size, np.int32)
+    narrow = np.empty(predicate.size, np.int32)
+    offsets = np.zeros(cells.shape[0] + 1, np.int64)
+    for row in range(predicate.size):
+        wide[row] = _cell(predicate[row], 0, cells, table)
+        narrow[row] = _cell(predicate[row], object_[row], cells, table)
+        if wide[row] >= 0:
+            offsets[wide[row] + 1] += 1
+        if narrow[row] >= 0:
+            offsets[narrow[row] + 1] += 1
+    for cell in range(cells.shape[0]):
+        offsets[cell + 1] += offsets[cell]
+    found = np.empty(offsets[-1], np.int64)
+    next_ = offsets.copy()
+    for run in range(runs.shape[0]):
+        for row in range(runs[run, 0], runs[run, 1]):
+            if wide[row] >= 0:
+                found[next_[wide[row]]] = row
+                next_[wide[row]] += 1
+            if narrow[row] >= 0:
+                found[next_[narrow[row]]] = row
+                next_[narrow[row]] += 1
+    return found, offsets
