@@ -15,12 +15,14 @@ from tests.reason.running import (
     ex,
     graphs,
     knowledge,
+    written,
 )  # fmt: skip
 
 from agreement.tunings import tiny
 from oracle.model import StaticGraph, TimedDataset, stream_of
 from oracle.rules import meaning_by_stream
 from penstock import pipeline
+from penstock.api import Batch, Engine
 from penstock.decode.decoder import Decoder
 from penstock.engine.tuning import TUNING
 from penstock.entailment import Entailment, Scope, entailed, rule_findings
@@ -167,3 +169,44 @@ def test_memory_without_a_bound_is_warned_of():
     assert warned("cax-sco prp-symp", scope=Scope.STREAM) == ["unbounded-state"]
     assert warned("cax-sco", scope=Scope.STREAM, within=SECOND) == []
     assert warned("cax-sco") == []
+
+
+@pytest.mark.usefixtures("spark")
+def test_on_spark(tmp_path):
+    """Premises in several batches: what follows, and what contradicts; answers of rules go nowhere."""
+    links = ("a hasParent b", "b hasBrother c", "x hasBrother a", "d hasParent i2")
+    of = told(*(tuple(link.split()) for link in links))
+    late = [
+        Element(f"t{i}", ((ex("a"), NamedNode(RDF_TYPE), ex(name)),), at, at)
+        for i, name in enumerate(("Dog", "Cat"))
+        for at in (BEGIN + (10 + i) * SECOND,)
+    ]
+    written([*of, *late], tmp_path / "stream", 6)
+    engine = Engine(
+        master="local[2]",
+        shards=2,
+        batch_bytes=100,
+        rules=["prp-spo2", "cax-dw"],
+        scope="stream",
+        within="5s",
+    )
+    engine.add_ontology(sorted(knowledge(), key=str)).add_stream(tmp_path / "stream")
+    engine.add_query(PREFIXES + "SELECT ?x ?y { ?x :hasUncle ?y }")
+    rows, found, batches = set(), [], []
+
+    def take(batch: Batch) -> None:
+        batches.append(batch.id)
+        found.extend(batch.inconsistent)
+        assert list(batch.answers) == ["query-1"]
+        for table in batch.tables.values():
+            rows.update((r["x"], "/hasUncle", r["y"], r["start"], r["end"]) for r in table.to_pylist())
+
+    assert engine.run(on_batch=take).inconsistent == 1
+    assert len(batches) > 2 and local(rows, "hasUncle") == {("a", "c", 0, 1), ("d", "i3", 3, 3)}
+    [record] = found
+    assert (record["rule"], record["start"][11:19], record["end"][11:19]) == (
+        "cax-dw",
+        "08:00:10",
+        "08:00:11",
+    )
+    assert record["bindings"]["x"] == "<http://example.org/a>"
