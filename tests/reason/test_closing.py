@@ -17,7 +17,7 @@ from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.reason import closing
 from penstock.reason.closing import OPTIONS, Closure, Options
 from penstock.reason.elements import ElementReasoner
-from penstock.terms import RDF, BlankNode, Literal, NamedNode, Term
+from penstock.terms import RDF, XSD, BlankNode, Literal, NamedNode, Term
 
 EX, RDFS, OWL = (
     "http://example.org/",
@@ -138,6 +138,29 @@ def test_inventing_without_end_is_stopped():
     start = graph_of([(ex("a"), ex("p"), ex("b"))], None, key=7)
     with pytest.raises(InputError, match="endless invents blank nodes without end: 51"):
         made.add(start.triples, start.terms)
+
+
+@pytest.mark.parametrize("options", [Options(most_invented=50), Options(most_generations=50)])
+def test_computing_without_end_is_stopped(options):
+    counting = rule("counting", "INSERT { ?x :v ?n } WHERE { ?x :v ?k BIND (?k + 1 AS ?n) }")
+    made = Closure([counting], 7, options)
+    start = graph_of([(ex("a"), ex("v"), Literal("1", datatype=XSD.integer))], None, key=7)
+    with pytest.raises(InputError, match="the rule counting computes new terms without end: 51 so far"):
+        made.add(start.triples, start.terms)
+
+
+def test_computing_that_ends_and_inventing_for_each_of_many_are_not_stopped():
+    texts = {
+        "counting": "INSERT { ?x :v ?n } WHERE { ?x :v ?k BIND (?k + 1 AS ?n) FILTER (?n < 40) }",
+        "same": "INSERT { ?x :w ?n } WHERE { ?x :v ?k BIND (?k AS ?n) }",
+        "event": "INSERT { [] :of ?x ; :at ?l } WHERE { ?x :p ?y BIND (STR(?y) AS ?l) }",
+        "noted": "INSERT { ?e :noted [] } WHERE { ?e :of ?x }",
+    }
+    made = Closure([rule(*each) for each in texts.items()], 7, Options(most_invented=50, most_generations=50))
+    things = [(ex(f"a{i}"), ex("p"), ex(f"b{i}")) for i in range(120)]
+    start = graph_of([*things, (ex("a"), ex("v"), Literal("1", datatype=XSD.integer))], None, key=7)
+    made.add(start.triples, start.terms)
+    assert made.derived == {"counting": 38, "same": 39, "event": 240, "noted": 120}
 
 
 def test_a_contradiction_names_its_rule_and_its_terms():

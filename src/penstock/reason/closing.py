@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from penstock.columns.terms import TermChunk, TermTable
-from penstock.errors import InputError
 from penstock.reason import kernel
 from penstock.reason.clauses import Clause, clauses_of
 from penstock.reason.code import Compiled, compiled
+from penstock.reason.inventing import Inventing
 from penstock.reason.maintenance import Instances, Maintenance
 from penstock.reason.quads import EXPLICIT, Quads, power_of_two
 from penstock.reason.solutions import Solutions, kinds_of
@@ -32,7 +32,8 @@ class Options:
     representatives: bool = True
     specialise: bool = True
     transitive: bool = True
-    most_invented: int = 100_000
+    most_invented: int = 100_000  # of those that come from others in a long row
+    most_generations: int = 5_000  # and how long a row may be at all
     surrogates: bool = False  # whether triples with nodes that stand for literals are shown
 
 
@@ -86,7 +87,7 @@ class Run:
         self.quads = Quads(program.code.masks, capacity)
         self.derived = np.zeros(len(program.rules) + 1, np.int64)
         self.dropped = np.zeros(len(program.rules) + 1, np.int64)
-        self.invented = np.zeros(len(program.rules) + 1, np.int64)
+        self.inventing = Inventing(options.most_invented, options.most_generations)
         self.instances: Instances | None = None  # are noted, if rows may go again
         self.reported: list[tuple[Clause, np.ndarray, np.ndarray]] = []  # of checks: elements, columns
 
@@ -143,19 +144,12 @@ class Run:
                 self.reported.append((clause, own, np.stack([own, *shown])))
                 continue
             rule = self.program.rules.index(clause.rule)
-            quads, flags, dropped, new = solutions.quads()
+            quads, flags, dropped = solutions.quads()
             if self.instances is not None:
                 self.instances.add(number, quads, columns)
             quads[:, 4] = elements[quads[:, 4]]
             self.dropped[rule] += dropped
-            self.invented[rule] += new if clause.invents() else 0
-            if self.invented[rule] > self.options.most_invented:
-                raise InputError(
-                    f"the rule {clause.rule} invents blank nodes without end: "
-                    f"{int(self.invented[rule]):,} so far",
-                    hint="its template has a blank node, and what it derives makes it derive more; "
-                    "let it begin from triples that it does not itself derive",
-                )
+            self.inventing.note(clause, solutions)
             if len(self.below[0]) and len(quads):
                 quads, flags = self._new(quads, flags)
             before = self.quads.count
@@ -210,7 +204,7 @@ class Closure:
             solutions = Solutions(clause, *nothing, self.terms).completed()
             if clause.is_check:
                 continue
-            quads, flags, _, _ = solutions.quads()
+            quads, flags, _ = solutions.quads()
             self._run.quads.add(quads, flags, explicit=False, rule=FACT)
         self._run.close()
 

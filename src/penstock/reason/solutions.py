@@ -32,6 +32,7 @@ class Solutions:
         self.columns = dict(zip(clause.variables(), columns.T, strict=True))
         self.elements = elements
         self.terms = terms
+        self.invented: dict[BlankNode, np.ndarray] = {}  # by label, once the head was made
 
     def completed(self) -> Solutions:
         """With BINDs bound, joined with VALUES, and only those for which the conditions hold.
@@ -147,17 +148,15 @@ class Solutions:
         ids[[each is not None for each in found]] = self.terms.add_all([t for t in found if t is not None])
         return ids
 
-    def quads(self) -> tuple[np.ndarray, np.ndarray, int, int]:
-        """What the head makes of them: rows, their flags, how many were no quads, how many nodes were new."""
+    def quads(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """What the head makes of them: rows, their flags, how many were no quads."""
         rows, flags, dropped = [], [], 0
         labels = {each for atom in self.clause.head for each in atom.positions if isinstance(each, BlankNode)}
-        before = len(self.terms)
-        invented = {label: self._invented(label) for label in sorted(labels, key=str)}
-        new = len(self.terms) - before
+        self.invented = {label: self._invented(label) for label in sorted(labels, key=str)}
         for atom in self.clause.head:
             made, kinds = [], []
             for position in atom.positions:
-                ids = self._ids(position, invented)
+                ids = self._ids(position, self.invented)
                 made.append(ids)
                 kinds.append(kinds_of(ids, self.terms))
             bound = np.all([column != UNBOUND for column in made[:3]], axis=0)
@@ -169,8 +168,8 @@ class Solutions:
             rows.append(np.stack([*made, self.elements], axis=1)[legal])
             flags.append((kinds[0] | kinds[2] << 2 | kinds[3] << 4)[legal])
         if not rows:
-            return np.empty((0, 5), np.int64), np.empty(0, np.uint8), 0, 0
-        return np.concatenate(rows), np.concatenate(flags), dropped, new
+            return np.empty((0, 5), np.int64), np.empty(0, np.uint8), 0
+        return np.concatenate(rows), np.concatenate(flags), dropped
 
     def _ids(self, position, invented: dict[BlankNode, np.ndarray]) -> np.ndarray:
         if isinstance(position, Var):
