@@ -10,6 +10,7 @@ from oracle.notation import triples
 from oracle.rules import fixpoint
 
 PREFIX = "PREFIX : <http://example.org/>\n"
+OWL = "PREFIX owl: <http://www.w3.org/2002/07/owl#>\n"
 
 FOUND = {
     # a path may begin at a literal, though a triple may not
@@ -17,6 +18,15 @@ FOUND = {
     "path from a literal, tested": (
         "INSERT { ?x :q ?z } WHERE { ?x :p ?y . ?y (^:p)+ ?z FILTER (STRLEN(STR(?z)) > 3) }",
         ":f :p 'a' . :g :p 'a', 'b'",
+    ),
+    # a path without length between variables is at nodes of the graph, also if VALUES says which
+    "path without length, and VALUES": (
+        "INSERT { ?x :q ?y } WHERE { ?x :p* ?y VALUES ?y { :a :b } }",
+        ":a :r 1",
+    ),
+    "path without length at a predicate": (
+        "INSERT { ?x :q ?y } WHERE { ?s ?x ?o . ?x :p* ?y }",
+        ":a :r 1 . :r :s 2",
     ),
 }
 
@@ -26,6 +36,13 @@ def test_what_was_found(rule, data):
     case = ClosureCase(0, (("own", PREFIX + rule),), triples(data), (triples(data),))
     assert differences(case) == []
     assert differences(ClosureCase(0, case.rules, (), case.elements)) == []
+
+
+def test_an_element_that_says_what_is_known_to_be_contradictory_adds_no_contradiction():
+    static = triples(OWL + ":C owl:complementOf :D . :x a :C . :x a :D . :y a :D")
+    rules = tuple((name, text) for name, text in of_regime("owl2-rl") if name in ("cls-com", "cax-sco"))
+    case = ClosureCase(0, rules, static, (triples(":x a :C"), triples(":y a :C")))
+    assert differences(case) == []
 
 
 @pytest.mark.parametrize("seed", range(60))

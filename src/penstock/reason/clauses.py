@@ -244,7 +244,9 @@ class _Reader:
         raise QueryError(f"the rule {self.rule} has a path of a kind that is not known: {path!r}")
 
     def _identity(self, subject: Position, object_: Position, graph: GraphName) -> _Case:
-        return _Case(same=((subject, object_),), nodes=((subject, graph),))
+        """A path without length: between variables it is at every node of the graph, and nowhere else."""
+        between = isinstance(subject, Var) and isinstance(object_, Var)
+        return _Case(same=((subject, object_),), nodes=((subject, graph),) if between else ())
 
     def _closed(self, path: a.Path, graph: GraphName) -> NamedNode:
         """The predicate of the auxiliary relation that is a path's transitive closure."""
@@ -280,8 +282,10 @@ class _Reader:
             return
         in_atoms = {one(var) for atom in case.atoms for var in atom.variables()}
         for node, graph in case.nodes:
-            if isinstance(var := one(node), Var) and var not in in_atoms:
-                for atom in self._occurrences(var, graph):
+            where = one(graph) if isinstance(graph, Var) else graph
+            there = (atom for atom in case.atoms if atom.graph == graph or atom.graph == where)
+            if not any(one(node) in (one(atom.subject), one(atom.object)) for atom in there):
+                for atom in self._occurrences(one(node), graph):
                     more = replace(case, atoms=(*case.atoms, atom))
                     yield from self._finished(more, head, shown)
                 return
@@ -317,7 +321,7 @@ class _Reader:
             made = replace(made, binds=(*made.binds, *others))
         yield made
 
-    def _occurrences(self, var: Var, graph: GraphName) -> tuple[Atom, Atom]:
+    def _occurrences(self, var: Position, graph: GraphName) -> tuple[Atom, Atom]:
         return (
             Atom(var, self._fresh(), self._fresh(), graph),
             Atom(self._fresh(), self._fresh(), var, graph),

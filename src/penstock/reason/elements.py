@@ -95,6 +95,12 @@ class ElementReasoner:
         run.add(self._static, explicit=False)
         return run
 
+    @cached_property
+    def _known(self) -> frozenset[Conflict]:
+        """The contradictions in static knowledge alone: an element that says it again adds none."""
+        found = conflicts_in(self._closed(self._all.compiled), self._meanings)
+        return frozenset(conflict for _, conflict in found)
+
     def wanted(self, predicates: np.ndarray | None) -> np.ndarray | None:
         return None
 
@@ -130,7 +136,11 @@ class ElementReasoner:
         """What a run has derived; what it found out is noted. Some elements are left out."""
         left = set(without)
         found = conflicts_in(run, self._meanings)
-        self.conflicts += [(element, conflict) for element, conflict in found if element not in left]
+        self.conflicts += [
+            (element, conflict)
+            for element, conflict in found
+            if element not in left and conflict not in self._known
+        ]
         for rule, count in run.counts(run.dropped).items():
             self.dropped[rule] = self.dropped.get(rule, 0) + count
         quads: Quads = run.quads
