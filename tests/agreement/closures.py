@@ -46,12 +46,16 @@ class ClosureCase:
     elements: tuple[tuple[Triple, ...], ...]
     portions: tuple[int, ...] = ()  # where the static knowledge is cut
     batches: tuple[int, ...] = ()  # before which elements batches begin
+    passing: tuple[Triple, ...] = ()  # static triples that come first, and are taken away again
+    leaving: tuple[int, ...] = ()  # where these are cut
     options: Options = field(default_factory=Options)
 
     def __str__(self) -> str:
         lines = [f"case {self.seed}: {self.options}, cut at {self.portions}, batches at {self.batches}"]
         lines += [f"--- {name}\n{text.strip()}" for name, text in self.rules]
         lines += ["--- static", *(" ".join(map(str, triple)) for triple in self.static)]
+        lines += [f"--- removed, cut at {self.leaving}"] if self.passing else []
+        lines += [" ".join(map(str, triple)) for triple in self.passing]
         for number, triples in enumerate(self.elements):
             lines += [f"--- element {number}", *(" ".join(map(str, triple)) for triple in triples)]
         return "\n".join(lines)
@@ -84,8 +88,13 @@ def make_case(seed: int, kind: str | None = None) -> ClosureCase:
     else:
         rules = of_regime(kind) if kind in REGIMES else some_rules(random)
         static = knowledge(random, random.randint(1, 9), random.randint(0, 12))
+    passing = ()
+    if random.random() < 0.35:
+        drawn = knowledge(random, random.randint(0, 3), random.randint(1, 8))
+        passing = tuple(triple for triple in drawn if triple not in static)
     elements = [element(random, random.randint(0, 4)) for _ in range(random.choice((0, 1, 3)))]
-    return handed_over(ClosureCase(seed, rules, tuple(static), tuple(map(tuple, elements))), random)
+    case = ClosureCase(seed, rules, tuple(static), tuple(map(tuple, elements)), passing=passing)
+    return handed_over(case, random)
 
 
 def some_rules(random: Random) -> tuple[tuple[str, str], ...]:
@@ -99,6 +108,7 @@ def handed_over(case: ClosureCase, random: Random) -> ClosureCase:
         case,
         portions=tuple(sorted(random.randint(0, size) for _ in range(random.choice((0, 0, 1, 3))))),
         batches=tuple(sorted(random.randint(0, count) for _ in range(random.choice((0, 1, 2))))),
+        leaving=tuple(sorted(random.randint(0, len(case.passing)) for _ in range(random.choice((0, 1, 3))))),
         options=Options(*(random.random() < 0.7 for _ in range(3))),
     )
 
@@ -127,11 +137,23 @@ def rules_of(case: ClosureCase) -> list[Rule]:
 
 def closed_in_engine(case: ClosureCase, rules: Sequence[Rule]) -> Closure:
     made = Closure(rules, KEY, case.options)
-    cuts = [0, *case.portions, len(case.static)]
-    for begin, end in zip(cuts, cuts[1:], strict=False):
-        added = graph_of(case.static[begin:end], None, key=KEY)
-        made.add(added.triples, added.terms)
+    if case.passing:
+        _add(made, case.passing)
+    for portion in _cut(case.static, case.portions):
+        _add(made, portion)
+    for portion in _cut(case.passing, case.leaving) if case.passing else ():
+        made.remove(graph_of(portion, None, key=KEY).triples)
     return made
+
+
+def _add(closure: Closure, triples: Sequence[Triple]) -> None:
+    added = graph_of(triples, None, key=KEY)
+    closure.add(added.triples, added.terms)
+
+
+def _cut(items: Sequence, places: Sequence[int]) -> Iterator[Sequence]:
+    cuts = [0, *places, len(items)]
+    return (items[begin:end] for begin, end in zip(cuts, cuts[1:], strict=False))
 
 
 def occurrences_of(elements: Iterable[tuple[int, Sequence[Triple]]]) -> Occurrences:
@@ -153,13 +175,10 @@ def elements_in_engine(
 ) -> Iterator[tuple[list[Triple], list[Conflict]]]:
     """What follows from each element, batch by batch, all by one reasoner."""
     reasoner = ElementReasoner(rules, Knowledge((None,), (static.triples,), static.terms), case.options)
-    cuts = [0, *case.batches, len(case.elements)]
-    numbered = list(enumerate(case.elements))
-    for begin, end in zip(cuts, cuts[1:], strict=False):
-        given = occurrences_of(numbered[begin:end])
-        found = reasoner.close(given)
+    for batch in _cut(list(enumerate(case.elements)), case.batches):
+        found = reasoner.close(occurrences_of(batch))
         known = TermTable(found.terms, key=KEY)
-        for number, _ in numbered[begin:end]:
+        for number, _ in batch:
             own = found.element == -1 - number
             assert (found.start[own] == number).all() and (found.end[own] == number).all()
             triples = triples_of(np.stack([found.subject, found.predicate, found.object])[:, own], known)
@@ -174,7 +193,7 @@ class Comparable:
     literals as pyoxigraph keeps them."""
 
     def __init__(self, case: ClosureCase) -> None:
-        everything = [*case.static, *(t for each in case.elements for t in each)]
+        everything = [*case.static, *case.passing, *(t for each in case.elements for t in each)]
         self.given = {term for triple in everything for term in triple if isinstance(term, BlankNode)}
         self.stored: dict[Literal, Literal] = {}
 
@@ -261,7 +280,9 @@ def shrunk(case: ClosureCase) -> ClosureCase:
 
 def simpler(case: ClosureCase) -> Iterator[ClosureCase]:
     """The case without one rule, element or triple, or handed over more simply."""
-    yield from (replace(case, **{each: ()}) for each in ("portions", "batches") if getattr(case, each))
+    for each in ("portions", "batches", "leaving"):
+        if getattr(case, each):
+            yield replace(case, **{each: ()})
     for each in ("representatives", "specialise", "transitive"):
         if getattr(case.options, each):
             yield replace(case, options=replace(case.options, **{each: False}))
@@ -270,6 +291,8 @@ def simpler(case: ClosureCase) -> Iterator[ClosureCase]:
             yield replace(case, rules=half)
     for static in _without(case.static):
         yield replace(case, static=static, portions=tuple(min(cut, len(static)) for cut in case.portions))
+    for fewer in _without(case.passing):
+        yield replace(case, passing=fewer, leaving=tuple(min(cut, len(fewer)) for cut in case.leaving))
     for elements in _without(case.elements):
         yield replace(case, elements=elements, batches=tuple(min(c, len(elements)) for c in case.batches))
     for place, triples in enumerate(case.elements):
