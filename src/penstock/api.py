@@ -238,7 +238,8 @@ class Engine(Registrations):
         if follow and self.knowledge.watched and not program.changing:
             warnings.warn(self._fixed(program), PenstockWarning, stacklevel=2)
         latest = RunStatistics()
-        checks = [rule for rule, _ in self.entailed.checks]
+        entailed = self.entailed  # files of graphs may have others when the run ends
+        checks = [rule for rule, _ in entailed.checks]
 
         def progressed(statistics: RunStatistics) -> None:
             nonlocal latest
@@ -263,12 +264,12 @@ class Engine(Registrations):
                 on_progress=progressed,
                 stop=stop,
                 options=self.options,
-                knowledge=ClosedFiles(self.knowledge, self.entailed, self.options.strict),
+                knowledge=ClosedFiles(self.knowledge, entailed, self.options.strict),
             )
         else:
             statistics = run_once(program, take)
-            statistics.known = sum(map(len, self.entailed.graphs))
-        statistics.dropped.update(dict(self.entailed.dropped))
+            statistics.known = sum(map(len, entailed.graphs))
+        statistics.dropped.update(dict(entailed.dropped))
         counts = statistics.row_counts
         self.diagnosis = {
             name: found

@@ -20,7 +20,7 @@ from penstock.algebra.printing import to_sexpr
 from penstock.engine.digests import RulesIdentity, digest_of
 from penstock.errors import Finding, InputError, PenstockError, QueryError, UsageError
 from penstock.knowledge.files import GraphFiles
-from penstock.knowledge.graphs import Knowledge, StaticGraph, graph_of
+from penstock.knowledge.graphs import Knowledge, StaticGraph, graph_of, triples_without
 from penstock.plan.analysis.walk import nodes
 from penstock.plan.wording import in_words
 from penstock.reason.closing import Closure, Conflict
@@ -88,6 +88,7 @@ class Entailed:
     identity: RulesIdentity = RulesIdentity()  # noqa: RUF009 — frozen
     queries: tuple[ParsedQuery, ...] = ()  # as the rules have them understood
     expressions: tuple[StaticGraph, ...] = ()  # what is said of the class expressions in these
+    closure: Closure | None = None  # of static knowledge, if it changes and elements meet it
 
     def told(self) -> tuple[tuple[str, str], ...]:
         """The rules that are used, by name, and why, or what they mean."""
@@ -155,7 +156,8 @@ def entailed(
         tuple((rule.name, _digest(rule)) for rule in entailment.rules),
         "" if changing else digest_of(*contents),  # what changes has versions, which are told
     )
-    return replace(found, graphs=graphs, reasoning=ElementRules(rules), identity=identity)
+    kept = closure if changing else None
+    return replace(found, graphs=graphs, reasoning=ElementRules(rules), identity=identity, closure=kept)
 
 
 def streaming(entailment: Entailment) -> list[ParsedQuery]:
@@ -209,15 +211,19 @@ def _digest(rule: Rule) -> str:
 
 
 class ClosedFiles:
-    """Files of static knowledge that are followed (`GraphFiles`), and their graphs as rules close them."""
+    """Files of static knowledge that are followed (`GraphFiles`), and their graphs as rules close them.
+
+    The closure is maintained: what has come is added to it, and what has gone is taken away.
+    """
 
     def __init__(self, files: GraphFiles, entailed: Entailed, strict: bool = False) -> None:
         self.files = files
-        self.rules = tuple(each.rule for each in entailed.rules) if entailed.reasoning is not None else ()
+        self.rules = tuple(each.rule for each in entailed.rules)
         self.expressions = entailed.expressions
         self.strict = strict
-        self.key = entailed.graphs[0].key if entailed.graphs else 0
         self.report: Callable[[PenstockError], None] = lambda problem: None
+        self._closure = entailed.closure
+        self._known = tuple(files.graphs)  # what the closure is of
 
     @property
     def watched(self) -> bool:
@@ -230,19 +236,45 @@ class ClosedFiles:
     @property
     def graphs(self) -> Sequence[StaticGraph]:
         """The graphs as they are now, closed; contradictions are reported, with `strict` refused."""
-        graphs = self.files.graphs
-        if not self.rules:
-            return graphs
-        graphs = [*(graph.keyed(self.key) for graph in graphs), *self.expressions]
-        closure = closure_of(self.rules, graphs, self.key)
-        conflicts = closure.conflicts()
+        if self._closure is None:
+            return [*self.files.graphs, *self.expressions]
+        key = self._closure.key
+        before, now = (
+            [*(graph.keyed(key) for graph in some), *self.expressions]
+            for some in (self._known, self.files.graphs)
+        )
+        try:
+            _brought_up(self._closure, before, now)
+        except PenstockError:  # somewhere on the way: a rule invents without end
+            self._closure = closure_of(self.rules, before, key)
+            raise
+        conflicts = self._closure.conflicts()
         if conflicts:
             problem = _inconsistent(conflicts, self.rules)
             if self.strict:
+                _brought_up(self._closure, now, before)
                 problem.hint = "the change is not taken in; correct it"
                 raise problem
             self.report(problem)
-        return _closed(closure, graphs)
+        self._known = tuple(self.files.graphs)
+        return _closed(self._closure, now)
+
+
+def _brought_up(closure: Closure, before: Sequence[StaticGraph], now: Sequence[StaticGraph]) -> None:
+    """Makes a closure of some graphs one of others, by what is different."""
+    names = dict.fromkeys(graph.iri for graph in (*before, *now))
+    for name in names:
+        gone, come = ([graph for graph in some if graph.iri == name] for some in (before, now))
+        closure.remove(triples_without(gone, come), name)
+    for name in names:
+        gone, come = ([graph for graph in some if graph.iri == name] for some in (before, now))
+        for graph in come:
+            triples = triples_without([graph], gone)
+            terms = graph.terms.subset(triples.reshape(-1))
+            if name is None:
+                closure.add(triples, terms)
+            else:
+                closure.add_named(name, triples, terms)
 
 
 # --- what is told of it --------------------------------------------------------------------

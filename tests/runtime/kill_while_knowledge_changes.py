@@ -1,12 +1,13 @@
 """Kills a run again and again while its stream grows and its static graph is replaced, and compares.
 
-    python tests/runtime/kill_while_knowledge_changes.py --kills 5
+    python tests/runtime/kill_while_knowledge_changes.py --kills 5 [--rules rdfs]
 
 Every version of the graph has each sensor in another room, so an answer shows which version its element has
 met. Each element must be answered once; the elements of a batch have met one version, the same one
 when the batch was repeated; versions only go forward; and what was remembered of earlier elements
 still shows theirs. Every other life ends in the middle of a batch, and the graph is replaced before
-the next one repeats it.
+the next one repeats it. With rules, rooms and readings are told by properties that only follow, from what the
+graph says of them.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ SENSORS = 5
 BEGIN = parse_instant("2026-01-01T00:00:00Z")
 PREFIXES = "PREFIX ex: <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
 QUERIES = {
-    "met": "SELECT ?n ?room WHERE { ?s ex:reads ?n . ?s ex:in ?room }",
-    "pairs": """SELECT ?n ?room ?m ?later WHERE { ?s ex:reads ?n . ?s ex:in ?room }
-        SEQ { ?s ex:reads ?m . ?s ex:in ?later } FILTER (getDURATION() <= "PT5S"^^xsd:duration)""",
-    "alone": "SELECT ?room WHERE { ex:sensor0 ex:in ?room }",
+    "met": "SELECT ?n ?room WHERE { ?s READS ?n . ?s IN ?room }",
+    "pairs": """SELECT ?n ?room ?m ?later WHERE { ?s READS ?n . ?s IN ?room }
+        SEQ { ?s READS ?m . ?s IN ?later } FILTER (getDURATION() <= "PT5S"^^xsd:duration)""",
+    "alone": "SELECT ?room WHERE { ex:sensor0 IN ?room }",
 }
 
 
@@ -44,14 +45,20 @@ def line(number: int) -> str:
     instant = format_instant(BEGIN + number * 1_000_000)
     value = f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'
     sensor = f"<http://example.org/sensor{number % SENSORS}>"
-    return f"{sensor} <http://example.org/reads> {value} <urn:e:{number}#t={instant}> .\n"
+    return f"{sensor} <http://example.org/reports> {value} <urn:e:{number}#t={instant}> .\n"
 
 
 def graph(version: int) -> str:
-    return "".join(
-        f"<http://example.org/sensor{i}> <http://example.org/in> <http://example.org/room{version}> .\n"
+    under = "<http://www.w3.org/2000/01/rdf-schema#subPropertyOf>"
+    known = [
+        f"<http://example.org/stands{version % 3}> {under} <http://example.org/in>",
+        f"<http://example.org/reports> {under} <http://example.org/reads>",
+    ]
+    known += [
+        f"<http://example.org/sensor{i}> <http://example.org/stands{version % 3}> <http://example.org/room{version}>"
         for i in range(SENSORS)
-    )
+    ]
+    return "".join(f"{each} .\n" for each in known)
 
 
 class Writer(threading.Thread):
@@ -91,15 +98,22 @@ class Writer(threading.Thread):
             place.write_text(text)
 
 
-def life(directory: Path, how: str, last: int) -> None:
+def life(directory: Path, how: str, last: int, rules: str) -> None:
     """One life of a run: goes on from its checkpoint until it is killed, or has read all.
 
     It kills itself, with all its processes, in the batch of the number `last`.
     """
     checkpoint = directory / "checkpoint"
-    engine = Engine(master="local[2]", checkpoint=checkpoint, batch_bytes=500 if how == "follow" else None)
+    engine = Engine(
+        master="local[2]",
+        checkpoint=checkpoint,
+        batch_bytes=500 if how == "follow" else None,
+        rules=[rules] if rules else [],
+    )
+    in_ = "ex:in" if rules else "(ex:stands0|ex:stands1|ex:stands2)"
     engine.add_stream(directory / "stream.nq").add_graph(directory / "graph.nt")
     for name, text in QUERIES.items():
+        text = text.replace("READS", "ex:reads" if rules else "ex:reports").replace("IN", in_)
         engine.add_query(PREFIXES + text, name=name)
     sink = open_sink("csv", str(directory / "answers.csv"), engine.queries, checkpoint, Existing.OVERWRITE)
 
@@ -116,8 +130,8 @@ def life(directory: Path, how: str, last: int) -> None:
     sink.close()
 
 
-def start(directory: Path, how: str, last: int = -1) -> subprocess.Popen:
-    command = [sys.executable, __file__, "--life", str(directory), how, str(last)]
+def start(directory: Path, how: str, last: int = -1, rules: str = "") -> subprocess.Popen:
+    command = [sys.executable, __file__, "--life", str(directory), how, str(last), rules]
     return subprocess.Popen(command, start_new_session=True)
 
 
@@ -127,7 +141,9 @@ def committed(directory: Path) -> int:
     return max(numbers, default=-1) + 1
 
 
-def kill_runs(directory: Path, kills: int, seed: int = 1, batches: int = 4) -> dict[str, int]:
+def kill_runs(
+    directory: Path, kills: int, seed: int = 1, batches: int = 4, rules: str = ""
+) -> dict[str, int]:
     """Kill a run so often, each time after some more batches; let it end, and compare."""
     chance = random.Random(seed)
     (directory / "graph.nt").write_text(graph(0))
@@ -137,10 +153,10 @@ def kill_runs(directory: Path, kills: int, seed: int = 1, batches: int = 4) -> d
     for number in range(kills):
         last = committed(directory) + batches
         if number % 2 == 0:
-            assert start(directory, "follow", last).wait() == -signal.SIGKILL
+            assert start(directory, "follow", last, rules).wait() == -signal.SIGKILL
             writer.replace()
         else:
-            alive = start(directory, "follow")
+            alive = start(directory, "follow", rules=rules)
             while committed(directory) < last:
                 assert alive.poll() is None, "a run that follows ended by itself"
                 time.sleep(0.02)
@@ -152,7 +168,7 @@ def kill_runs(directory: Path, kills: int, seed: int = 1, batches: int = 4) -> d
     writer.join()
     writer.replace()  # while nothing runs
     writer.more(5)
-    assert start(directory, "end").wait() == 0
+    assert start(directory, "end", rules=rules).wait() == 0
     return {"kills": kills, "elements": writer.elements} | compared(directory, writer)
 
 
@@ -188,11 +204,12 @@ def compared(directory: Path, writer: Writer) -> dict[str, int]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--life"]:
-        life(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+        life(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5])
     else:
         options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
         options.add_argument("--kills", type=int, default=5)
         options.add_argument("--seed", type=int, default=1)
+        options.add_argument("--rules", default="")
         place = Path(tempfile.mkdtemp(prefix="penstock-kills-"))
         print(f"in {place}", flush=True)
         print(f"all as it should be: {kill_runs(place, **vars(options.parse_args()))}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.runtime.kill_while_knowledge_changes import kill_runs
 
 
-def test_killed_while_knowledge_changes_each_batch_meets_its_version(tmp_path):
-    told = kill_runs(tmp_path, kills=2)
+@pytest.mark.parametrize("rules", ["", "rdfs"])
+def test_killed_while_knowledge_changes_each_batch_meets_its_version(tmp_path, rules):
+    told = kill_runs(tmp_path, kills=2, rules=rules)
     assert told["versions"] >= 2 and told["repeated"] >= 1

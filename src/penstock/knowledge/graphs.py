@@ -86,6 +86,19 @@ def _distinct(triples: np.ndarray) -> np.ndarray:
     return triples if first.all() else triples[:, first]
 
 
+def triples_without(graphs: Sequence[StaticGraph], others: Sequence[StaticGraph]) -> np.ndarray:
+    """The triples of some graphs that others do not have, as (3, n), each once."""
+    parts = [graph.triples for graph in (*graphs, *others)]
+    every = np.concatenate([np.empty((3, 0), np.int64), *parts], axis=1)
+    sizes = [part.shape[1] for part in parts]
+    own = np.repeat(np.arange(len(parts)) < len(graphs), sizes)
+    order = np.lexsort((own, *every[::-1]))  # of equal ones, those of the others come first
+    every, own = every[:, order], own[order]
+    first = np.ones(every.shape[1], bool)
+    first[1:] = (every[:, 1:] != every[:, :-1]).any(axis=0)
+    return every[:, first & own]
+
+
 def graph_of(triples: Iterable[tuple[Term, Term, Term]], iri: str | None, *, key: int = 0) -> StaticGraph:
     """A static graph of some triples."""
     quads = (Quad(*triple) for triple in triples)

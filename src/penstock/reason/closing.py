@@ -225,10 +225,17 @@ class Closure:
         guards = np.isin(rows[:, 1], self._program.guards)
         self._run.add(np.concatenate([rows[guards], rows[~guards]]), explicit=True)
 
-    def remove(self, triples: np.ndarray) -> None:
-        """Takes explicit triples away, ids as (3, n), and what followed only from them."""
+    def remove(self, triples: np.ndarray, name: str | None = None) -> None:
+        """Takes explicit triples away, ids as (3, n), and what followed only from them.
+
+        With a `name` they are of that graph.
+        """
+        if not triples.shape[1]:
+            return
         rows = np.zeros((triples.shape[1], 5), np.int64)
         rows[:, :3] = triples.T
+        if name is not None:
+            rows[:, 3] = self.terms.add_text(name_text(name))
         self._maintenance.remove(rows)
         self._stale = True
 
