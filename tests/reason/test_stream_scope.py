@@ -43,10 +43,12 @@ INSERT { ?x :hasUncle ?z } WHERE { ?x :hasParent ?y . ?y :hasBrother ?z }"""
 )
 
 
-def run(names: str, of: list[Element], *, within=None, text="", shards=1, batches=1, tuning=TUNING):
+def run(
+    names: str, of: list[Element], *, within=None, text="", shards=1, batches=1, tuning=TUNING, query=ALL
+):
     """All triples that a query finds, and what checks find."""
     rules = ruleset(names.split(), [read_rules(text)] if text else [])
-    queries = [parse_query(PREFIXES + ALL)]
+    queries = [parse_query(PREFIXES + query)]
     given = graphs(KEY)
     made = entailed(given, queries, Entailment(tuple(rules), Scope.STREAM, within), KEY)
     program = pipeline.program(
@@ -127,6 +129,7 @@ def test_workings_in_graphs_that_a_variable_names():
     }  # fmt: skip
     [found] = run("prp-spo2", of, within=SECOND // 2)
     assert local(found, "hasUncle") == {("d", "i3", 3, 3)}
+    assert run("prp-spo2", of, query="SELECT * WHERE { GRAPH ?g { ?x ?p ?y } }") == [[]]
 
 
 def test_contradictions_between_elements():

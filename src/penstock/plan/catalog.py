@@ -49,10 +49,11 @@ class ActiveDataset:
     default: Sources
     named: tuple[tuple[str, Sources], ...] = ()
     predicates: tuple[frozenset[str] | None, ...] = ()
+    workings: frozenset[str] = frozenset()
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.default, self.named, self.predicates))
+        return hash((self.default, self.named, self.predicates, self.workings))
 
     def __hash__(self) -> int:  # once: all that is found out about nodes is kept by it
         return self._hash
@@ -61,10 +62,15 @@ class ActiveDataset:
     def by_name(self) -> dict[str, Sources]:
         return dict(self.named)
 
+    @cached_property
+    def offered(self) -> tuple[tuple[str, Sources], ...]:
+        """The named graphs that a variable stands for: workings are read by their names alone."""
+        return tuple((iri, sources) for iri, sources in self.named if iri not in self.workings)
+
     def graph(self, name: NamedNode | Var) -> Sources:
         """The graph of that name, empty if there is none; a variable: all named ones together."""
         if isinstance(name, Var):
-            return frozenset().union(*self.by_name.values())
+            return frozenset().union(*(sources for _, sources in self.offered))
         return self.by_name.get(name.value, frozenset())
 
     def within(self, name: NamedNode | Var) -> ActiveDataset:
@@ -74,7 +80,7 @@ class ActiveDataset:
     def each_within(self, name: NamedNode | Var) -> tuple[ActiveDataset, ...]:
         """The datasets that the pattern inside `GRAPH name` is evaluated on, one by one."""
         if isinstance(name, Var):
-            return tuple(replace(self, default=graph) for _, graph in self.named)
+            return tuple(replace(self, default=graph) for _, graph in self.offered)
         return (self.within(name),)
 
     def without_rules(self) -> ActiveDataset:
@@ -105,6 +111,7 @@ class Catalog:
     streams: tuple[StreamName, ...] = (StreamName(),)
     graphs: tuple[GraphName, ...] = ()
     rules: tuple[RuleGraph, ...] = (RuleGraph(),)
+    workings: frozenset[str] = frozenset()  # those of them that only rules read
 
     @cached_property
     def _by_name(self) -> dict[str | None, Sources]:
@@ -128,9 +135,13 @@ class Catalog:
 
     def with_targets(self, queries: Iterable[Query]) -> Catalog:
         """The catalog that has a graph for each target of the rules among the queries."""
+        queries = list(queries)
         targets = (query.target for query in queries if isinstance(query, Construct))
         iris = dict.fromkeys((None, *(target.value for target in targets if target is not None)))
-        return replace(self, rules=tuple(map(RuleGraph, iris)))
+        workings = frozenset(
+            query.target.value for query in queries if isinstance(query, Construct) and query.workings
+        )
+        return replace(self, rules=tuple(map(RuleGraph, iris)), workings=workings)
 
     def unknown(self, dataset: Dataset | None) -> tuple[NamedNode, ...]:
         """The IRIs after FROM and FROM NAMED that nothing is registered under."""
@@ -148,13 +159,15 @@ class Catalog:
         written = frozenset(graph for graph in self.rules if graph.iri is None)
         default = written.union(*(self.named(name.value) for name in dataset.default))
         iris = dict.fromkeys(name.value for name in dataset.named)
-        return ActiveDataset(default, tuple((iri, self.named(iri)) for iri in iris), self._predicates)
+        return ActiveDataset(
+            default, tuple((iri, self.named(iri)) for iri in iris), self._predicates, self.workings
+        )
 
     @cached_property
     def _whole(self) -> ActiveDataset:
         default = self._by_name[None].union(map(Stream, range(len(self.streams))))
         named = tuple((iri, self.named(iri)) for iri in self.names())
-        return ActiveDataset(default, named, self._predicates)
+        return ActiveDataset(default, named, self._predicates, self.workings)
 
     @property
     def _predicates(self) -> tuple[frozenset[str] | None, ...]:

@@ -209,7 +209,7 @@ class Compiler(PathCompiler):
             return self.pattern(node.pattern, replace(context, dataset=context.dataset.within(node.name)))
         name = node.name.name
         branches = []
-        for iri, _ in context.dataset.named:
+        for iri, _ in context.dataset.offered:
             graph = NamedNode(iri)
             below = replace(context, dataset=context.dataset.within(graph))
             table = steps.Table((name,), ((graph,),))
