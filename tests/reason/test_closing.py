@@ -126,6 +126,19 @@ def test_elements_are_closed_each_by_itself(seed):
         assert (found.end[rows] == number).all()
 
 
+def test_conditions_on_what_is_bound_by_bind_or_made_by_a_function():
+    a_rule = rule(
+        "made",
+        """INSERT { ?x :made ?y } WHERE { ?x a ?c BIND (IF(sameTerm(?x, :a), ?c, "no") AS ?y)
+        FILTER (isIRI(?y) && !sameTerm(?y, :B) && sameTerm(STR(?x), STR(:a))) }""",
+    )
+    said = [(ex(name), RDF.type, ex(kind)) for name in "ab" for kind in "AB"]
+    made = Closure([a_rule], 7)
+    start = graph_of(said, None, key=7)
+    made.add(start.triples, start.terms)
+    assert terms_of(made.inferred, made.terms) == {(ex("a"), ex("made"), ex("A"))}
+
+
 def test_what_is_no_triple_is_dropped_and_counted():
     made = closure_of(["literal"], [[(ex("a"), ex("v"), Literal("1")), (ex("a"), RDF.type, ex("A"))]])
     assert made.inferred.shape[1] == 0

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from penstock.algebra.nodes import Var
+from penstock.columns.ids import id_of
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.reason import kernel
+from penstock.reason.classes import Classes, merge, said
 from penstock.reason.clauses import Clause, clauses_of
 from penstock.reason.code import Compiled, compiled
+from penstock.reason.equality import Apart, Equality, depends, equality_in
 from penstock.reason.inventing import Inventing
 from penstock.reason.maintenance import Instances, Maintenance
-from penstock.reason.quads import EXPLICIT, Quads, power_of_two
+from penstock.reason.quads import DEAD, EXPLICIT, LEAST, LITERAL, Quads, power_of_two
 from penstock.reason.solutions import Solutions, kinds_of
 from penstock.reason.support import FACT
 from penstock.reason.surrogates import makes_surrogates, with_surrogates
 from penstock.rules.rule import Rule
-from penstock.terms import Term
+from penstock.terms import BlankNode, Term
 
 AT_A_TIME = 1 << 16  # rows that the kernel takes before it lets Python see to signals
 
@@ -38,6 +42,7 @@ class Options:
 
 
 OPTIONS = Options()
+_NO_ROWS = np.empty((0, 5), np.int64)
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ class Run:
         options: Options,
         below: tuple[np.ndarray, ...] | None = None,
         capacity: int = 64,
+        equality: Equality | None = None,
     ) -> None:
         self.program = program
         self.terms = terms
@@ -90,19 +96,54 @@ class Run:
         self.inventing = Inventing(options.most_invented, options.most_generations)
         self.instances: Instances | None = None  # are noted, if rows may go again
         self.reported: list[tuple[Clause, np.ndarray, np.ndarray]] = []  # of checks: elements, columns
+        self.equality = equality
+        self.classes = Classes()
+        self._used = np.empty(0, np.int64)  # predicates and names of graphs …
+        self._used_of = 0  # … of so many rows
+        self._grown: list[np.ndarray] = []  # who stands for more than when its rows were taken
+        self._renamed = False  # constants are the same that were not when the program was compiled
+        self._again = np.empty(0, np.int64)  # rows to be taken again
+        self._pairs = np.empty((0, 5), np.int64)  # things to be made the same
+        self._same()
 
     def add(self, rows: np.ndarray, *, explicit: bool) -> None:
         """Rows (subject, predicate, object, graph, element) that hold, and all that follows."""
-        kinds = row_kinds(rows, self.terms)
-        self.quads.add(rows, kinds, explicit=explicit)
+        if self.equality is not None and (rows[:, 3] > 0).any():
+            self.equality = self.equality.with_named_graphs()
+            self._same()
+        self.put(rows, row_kinds(rows, self.terms), explicit=explicit)
         self.close()
+
+    def put(self, rows: np.ndarray, kinds: np.ndarray, *, explicit: bool, rule: int = -1) -> None:
+        """Rows that wait to be taken; those that make things the same are kept apart."""
+        first = self.quads.count
+        self.quads.add(rows, kinds, explicit=explicit, rule=rule)
+        if self.equality is None:
+            return
+        new, flags = self.quads.rows[first : self.quads.count], self.quads.flags[first : self.quads.count]
+        said = np.flatnonzero(
+            (new[:, 1] == self._equal)
+            & (new[:, 3] == 0)
+            & (new[:, 0] != new[:, 2])
+            & (flags >> 2 & 3 != LITERAL)
+        )
+        pairs = np.stack(
+            [new[said, 0], new[said, 2], flags[said] & 3, flags[said] >> 2 & 3, np.full(len(said), rule)],
+            axis=1,
+        )
+        self._pairs = np.concatenate([self._pairs, pairs.astype(np.int64)])
+        flags[said] |= np.uint8(DEAD)
 
     def close(self) -> None:
         quads = self.quads
-        while quads.done < quads.count:
+        while True:
+            if len(self._pairs):
+                self._merge()
+            if quads.done == quads.count and not len(self._again) and not self._unsettled():
+                return
             table = (quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following)
             with interruptible():
-                table, quads.count, quads.done, found = kernel.close(
+                table, quads.count, quads.done, found, self._pairs, turn, broken = kernel.close(
                     self.program.code,
                     self.below,
                     table,
@@ -112,10 +153,103 @@ class Run:
                     self.derived,
                     self.dropped,
                     self.options.specialise,
+                    self._again,
+                    self.classes.table,
+                    self._equal,
+                    self._fragile,
                 )
             quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following = table
+            if broken:
+                raise Apart
+            self._again = self._again[turn:]
             if len(found):
                 self.look_at(found)
+
+    # --- what is the same --------------------------------------------------------------------
+
+    def _same(self) -> None:
+        """What the kernel has to know of an equality."""
+        ids = [
+            np.array(sorted(id_of(each, self.terms.key) for each in some), np.int64)
+            for some in (
+                (self.equality.rigid, self.equality.fragile, self.program.constants)
+                if self.equality is not None
+                else ((), (), ())
+            )
+        ]
+        self._rigid, self._fragile, self._constants = ids
+        self._equal = 0 if self.equality is None else id_of(self.equality.predicate, self.terms.key)
+
+    def _merge(self) -> None:
+        quads, pairs = self.quads, self._pairs
+        self._pairs = pairs[:0]
+        self.classes.reserve(2 * len(pairs))
+        new = np.unique(quads.rows[self._used_of : quads.count, [1, 3]])
+        self._used, self._used_of = np.union1d(self._used, new), quads.count
+        table = (quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following)
+        size, table, quads.count, grown, renamed, borne = merge(
+            self.classes.table,
+            self.classes.size,
+            pairs,
+            self._equal,
+            self._constants,
+            self._rigid,
+            self._fragile,
+            self._used,
+            quads.masks,
+            table,
+            quads.count,
+            quads.done,
+        )
+        if not borne:
+            raise Apart
+        quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following = table
+        self.classes.changed(size)
+        self._grown.append(grown)
+        self._renamed |= renamed
+
+    def _unsettled(self) -> bool:
+        """Whether rows have to be taken again, as they stand for more than when they were taken."""
+        quads = self.quads
+        if self._renamed:
+            self._renamed = False
+            self._compile_anew()
+            self._again = quads.present()
+        elif self._grown and any(depends(clause) for clause in self.program.clauses):
+            rows = quads.present()
+            about = np.isin(quads.rows[rows][:, :4], np.concatenate(self._grown)).any(axis=1)
+            self._again = rows[about]
+        self._grown = []
+        return len(self._again) > 0
+
+    def _compile_anew(self) -> None:
+        """The program by representatives of its constants."""
+        quads = self.quads
+
+        def name(position):
+            if position is None or isinstance(position, Var | BlankNode):
+                return position
+            id_ = id_of(position, self.terms.key)
+            other = int(self.classes.of(np.array([id_]))[0])
+            return position if other == id_ else self.terms.term(other)
+
+        clauses = self.equality.normalised(name)
+        made = compiled(clauses, self.terms.key, transitive=self.options.transitive, renaming=True)
+        self.program = replace(made, constants=self.program.constants)
+        quads.masks = made.code.masks
+        size = power_of_two(max(quads.count, LEAST))
+        quads.heads, quads.following = kernel.relinked(
+            quads.rows,
+            quads.by,
+            quads.done,
+            made.code.masks,
+            made.code.keys,
+            made.code.entries,
+            made.code.places,
+            size,
+        )
+
+    # --- tables and solutions --------------------------------------------------------------------
 
     def linked(self) -> tuple[np.ndarray, ...]:
         """The rows, which are closed already, as a table for others to stand above."""
@@ -134,7 +268,8 @@ class Run:
             clause = self.program.clauses[number]
             width = len(clause.variables())
             columns, elements = found[rows, 2 : 2 + width], found[rows, 1]
-            solutions = Solutions(clause, columns, np.arange(len(rows)), self.terms).completed()
+            numbered = np.arange(len(rows))
+            solutions = Solutions(clause, columns, numbered, self.terms, self.classes).completed()
             if clause.is_check:
                 shown = [
                     solutions.columns.get(var, np.zeros(len(solutions.elements), np.int64))
@@ -152,8 +287,11 @@ class Run:
             self.inventing.note(clause, solutions)
             if len(self.below[0]) and len(quads):
                 quads, flags = self._new(quads, flags)
+            if self.classes and len(quads):
+                quads = self.classes.of(quads)
+                flags = row_kinds(quads, self.terms)
             before = self.quads.count
-            self.quads.add(quads, flags, explicit=False, rule=rule)
+            self.put(quads, flags, explicit=False, rule=rule)
             self.derived[rule] += self.quads.count - before
 
     def _new(self, quads: np.ndarray, flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -189,13 +327,44 @@ class Closure:
         self.key = key
         self.options = options
         self.terms = TermTable(key=key)
-        self._program = compiled(clauses_of(rules), key, transitive=options.transitive)
+        self._clauses = clauses_of(rules)
+        self._begin(equality_in(self._clauses) if options.representatives else None)
+
+    def _begin(self, equality: Equality | None) -> None:
+        clauses = self._clauses if equality is None else equality.clauses
+        renaming = equality is not None
+        self._program = compiled(clauses, self.key, transitive=self.options.transitive, renaming=renaming)
         for constant in self._program.constants:
             self.terms.add(constant)
-        self._hides = not options.surrogates and makes_surrogates(self._program.clauses)
-        self._run = Run(self._program, self.terms, options)
+        self._hides = not self.options.surrogates and makes_surrogates(self._program.clauses)
+        self._run = Run(self._program, self.terms, self.options, equality=equality)
+        self.__dict__.pop("_maintenance", None)
         self._stale = False  # rows have gone since contradictions were noted
-        self._state_facts()
+        try:
+            self._state_facts()
+        except Apart:
+            self._begin(None)
+
+    def _add(self, rows: np.ndarray) -> None:
+        """Adds explicit rows; by the texts as they are, if equality cannot be kept by representatives."""
+        try:
+            self._run.add(rows, explicit=True)
+        except Apart:
+            rows = self._explicit()
+            self._begin(None)
+            self._run.add(rows, explicit=True)
+
+    def _explicit(self) -> np.ndarray:
+        quads = self._run.quads
+        return quads.rows[: quads.count][quads.flags[: quads.count] & EXPLICIT != 0]
+
+    def _closed_again(self, without: np.ndarray = _NO_ROWS) -> None:
+        """Of what was the same, something may not be any more: what remains is closed anew."""
+        rows = np.unique(self._explicit(), axis=0)
+        gone = np.unique(without, axis=0)
+        both, counts = np.unique(np.concatenate([rows, gone, gone]), axis=0, return_counts=True)
+        self._begin(equality_in(self._clauses))
+        self._add(both[counts == 1])
 
     def _state_facts(self) -> None:
         """What holds without a condition: derived, not explicit."""
@@ -205,7 +374,7 @@ class Closure:
             if clause.is_check:
                 continue
             quads, flags, _ = solutions.quads()
-            self._run.quads.add(quads, flags, explicit=False, rule=FACT)
+            self._run.put(quads, flags, explicit=False, rule=FACT)
         self._run.close()
 
     def add_named(self, name: str, triples: np.ndarray, terms: TermChunk) -> None:
@@ -214,7 +383,7 @@ class Closure:
         rows = np.zeros((triples.shape[1], 5), np.int64)
         rows[:, :3] = triples.T
         rows[:, 3] = self.terms.add_text(name_text(name))
-        self._run.add(rows, explicit=True)
+        self._add(rows)
 
     def add(self, triples: np.ndarray, terms: TermChunk) -> None:
         """Adds explicit triples, ids as (3, n), and what follows."""
@@ -223,7 +392,7 @@ class Closure:
         rows[:, :3] = triples.T
         # What variants look up first comes first, so that it is known what can follow from the rest.
         guards = np.isin(rows[:, 1], self._program.guards)
-        self._run.add(np.concatenate([rows[guards], rows[~guards]]), explicit=True)
+        self._add(np.concatenate([rows[guards], rows[~guards]]))
 
     def remove(self, triples: np.ndarray, name: str | None = None) -> None:
         """Takes explicit triples away, ids as (3, n), and what followed only from them.
@@ -236,8 +405,11 @@ class Closure:
         rows[:, :3] = triples.T
         if name is not None:
             rows[:, 3] = self.terms.add_text(name_text(name))
-        self._maintenance.remove(rows)
-        self._stale = True
+        if self._run.classes:
+            self._closed_again(without=rows)
+        else:
+            self._maintenance.remove(rows)
+            self._stale = True
 
     @cached_property
     def _maintenance(self) -> Maintenance:
@@ -247,12 +419,25 @@ class Closure:
         quads = self._run.quads
         rows = quads.present()
         rows = rows[quads.rows[rows, 3] == 0]
+        if self._run.classes:
+            return self._told_apart(quads.rows[rows, :3].T, mark)
         explicit = (quads.flags[rows] & EXPLICIT) != 0
         if not mark:
             rows, explicit = rows[~explicit], explicit[~explicit]
         if self._hides:
             rows = rows[explicit | ~with_surrogates(quads.rows[rows, :3].T, self.terms)]
         return np.ascontiguousarray(quads.rows[rows, :3].T)
+
+    def _told_apart(self, triples: np.ndarray, mark: int) -> np.ndarray:
+        """What triples by representatives stand for."""
+        quads = self._run.quads
+        found = self._run.classes.expanded(np.ascontiguousarray(triples))
+        explicit = said(quads.rows, quads.flags, quads.slots, found)
+        if not mark:
+            found, explicit = found[:, ~explicit], explicit[~explicit]
+        if self._hides:
+            found = found[:, explicit | ~with_surrogates(found, self.terms)]
+        return found
 
     @property
     def triples(self) -> np.ndarray:
@@ -280,6 +465,8 @@ class Closure:
 
     def conflicts(self) -> list[Conflict]:
         """The contradictions, each once."""
+        if self._stale and self._run.classes:
+            self._closed_again()
         if self._stale:
             self._run.reported = []
             found = self._maintenance.contradictions()
@@ -295,9 +482,27 @@ def conflicts_in(run: Run, meanings: dict[str, str]) -> list[tuple[int, Conflict
     for clause, _, columns in run.reported:
         if clause.rule not in meanings:
             continue
+        if run.classes:
+            columns = _told_apart(clause, columns, run.classes)
         for element, *ids in np.unique(columns, axis=1).T.tolist():
             terms = (
                 (var.name, run.terms.term(id_)) for var, id_ in zip(clause.shown, ids, strict=True) if id_
             )
             found.setdefault((element, Conflict(clause.rule, meanings[clause.rule], tuple(terms))))
     return list(found)
+
+
+def _told_apart(clause: Clause, columns: np.ndarray, classes: Classes) -> np.ndarray:
+    """What is shown of a check's solutions, for everything that a solution stands for."""
+    predicates = {atom.predicate for atom in clause.body}
+    open_ = set(clause.variables()) - depends(clause)
+    for place, var in enumerate(clause.shown, 1):
+        if var in open_:
+            columns[place] = classes.of(columns[place])
+    columns = np.unique(columns, axis=1)
+    for place, var in enumerate(clause.shown, 1):
+        if var in open_:
+            places, ids = classes.stands_for(columns[place], iris=var in predicates)
+            columns = columns[:, places]
+            columns[place] = ids
+    return columns

@@ -36,7 +36,7 @@ UNGUARDED, BY_PREDICATE, BY_OBJECT = range(3)
 NEW_PATH, COPIED = 1, 2
 HEAD_WIDTH = 12
 
-_KINDS = {"ISIRI": IRI, "ISBLANK": BLANK, "ISLITERAL": LITERAL}
+KINDS = {"ISIRI": IRI, "ISBLANK": BLANK, "ISLITERAL": LITERAL}
 
 
 class Code(NamedTuple):
@@ -74,27 +74,34 @@ class Compiled:
     guards: np.ndarray  # the predicates of atoms that variants look up first
 
 
-def compiled(clauses: Iterable[Clause], key: int, *, transitive: bool = True) -> Compiled:
+def compiled(
+    clauses: Iterable[Clause], key: int, *, transitive: bool = True, renaming: bool = False
+) -> Compiled:
     """The code of clauses, for ids by the key of a run.
 
     `transitive` has clauses that close a relation under composition make each pair once for each edge,
-    and not for each node between.
+    and not for each node between; `renaming` has indexes in which all rows are found that are about a thing.
     """
     clauses = tuple(clauses)
-    return Compiler(tuple(each for each in clauses if each.body), key, transitive).result(
-        tuple(each for each in clauses if not each.body)
-    )
+    compiler = Compiler(tuple(each for each in clauses if each.body), key, transitive)
+    if renaming:
+        for mask in (1, 4):
+            compiler.every |= 1 << compiler.masks.setdefault(mask, len(compiler.masks))
+    return compiler.result(tuple(each for each in clauses if not each.body))
 
 
-def native(condition: Expression) -> bool:
-    """Whether the kernel itself can look at a condition."""
+def native(condition: Expression, clause: Clause) -> bool:
+    """Whether the kernel itself can look at a condition: it is about terms that atoms bind."""
     if isinstance(condition, Call) and condition.name == "!":
         [condition] = condition.args
-    if not isinstance(condition, Call):
+    if not isinstance(condition, Call) or not (condition.name in KINDS or condition.name == "SAMETERM"):
         return False
-    if condition.name in _KINDS:
-        return isinstance(condition.args[0], Var)
-    return condition.name == "SAMETERM"
+    if condition.name in KINDS and not isinstance(condition.args[0], Var):
+        return False
+    bound = clause.variables()
+    return all(
+        each in bound if isinstance(each, Var) else not isinstance(each, Call) for each in condition.args
+    )
 
 
 def in_python(clause: Clause) -> bool:
@@ -104,7 +111,7 @@ def in_python(clause: Clause) -> bool:
         or bool(clause.binds)
         or bool(clause.tables)
         or clause.invents()
-        or not all(native(each) for each in clause.conditions)
+        or not all(native(each, clause) for each in clause.conditions)
     )
 
 
@@ -147,8 +154,17 @@ class Compiler:
                 self.heads += [self._head(atom, slots) for atom in clause.head if is_bound(atom, slots)]
             last = len(self.heads)
             paths, edge = self._paths(clause, slots)
+            conditional = any(native(each, clause) for each in clause.conditions)
             about.append(
-                (self.rules.index(clause.rule), first, last, int(in_python(clause)), len(slots), paths)
+                (
+                    self.rules.index(clause.rule),
+                    first,
+                    last,
+                    in_python(clause),
+                    len(slots),
+                    paths,
+                    conditional,
+                )
             )
             for delta in range(len(clause.body)):
                 begin = len(self.steps)
@@ -161,7 +177,7 @@ class Compiler:
             table_of(self.steps, STEP_WIDTH),
             table_of(self.variants, 5),
             table_of(self.heads, HEAD_WIDTH),
-            table_of(about, 6),
+            table_of(about, 7),
             np.array(list(self.masks), np.int64),
             *dispatching,
             most + 1,
@@ -192,7 +208,7 @@ class Compiler:
         """Adds the steps of a variant; what its guard depends on."""
         bound: set[Var] = set()
         guard = UNGUARDED, None
-        waiting = [each for each in clause.conditions if native(each)]
+        waiting = [each for each in clause.conditions if native(each, clause)]
         left = [place for place in range(len(clause.body)) if place != delta]
         place = delta
         while True:
@@ -210,8 +226,6 @@ class Compiler:
             else:
                 place = min(left, key=lambda each: (cost_of(clause.body[each], bound), each))
             left.remove(place)
-        for _ in waiting:  # about a variable that nothing binds: an error, so never true
-            self.steps.append([IS, 0, 0, CONSTANT, 0, CONSTANT, -1, 0, 0, 0, 0])
         return guard
 
     def _first(self, clause: Clause, delta: int, left: list[int], bound: set[Var]) -> int:
@@ -287,7 +301,7 @@ class Compiler:
                 places += [CONSTANT, self.id(argument)]
         if condition.name == "SAMETERM":
             return [DIFFERENT if negated else SAME, 0, 0, *places, 0, 0, 0, 0]
-        return [IS_NOT if negated else IS, 0, 0, *places, CONSTANT, _KINDS[condition.name], 0, 0, 0, 0]
+        return [IS_NOT if negated else IS, 0, 0, *places, CONSTANT, KINDS[condition.name], 0, 0, 0, 0]
 
     def _head(self, atom: Atom, slots: dict[Var, int]) -> list[int]:
         row: list[int] = []

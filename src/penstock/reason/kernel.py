@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.jit import njit
+from penstock.reason.classes import breaks, class_slot, renamed, representative, stale
 from penstock.reason.code import (
     ATOM,
     BOUND,
@@ -192,8 +193,21 @@ def guarded(code, variant, below, table, row, env, kinds):
 
 
 @njit(cache=True)
-def close(code, below, table, count, done, limit, derived, dropped, remember):
-    """Takes rows until none waits, or `limit` have been taken.
+def open_to(steps, step, env, classes):
+    """Whether a condition may be true of some, and not of others, of those that are the same."""
+    if steps[step, 0] == ATOM or steps[step, 0] == EXISTS:
+        return False
+    if steps[step, 5] == CONSTANT and steps[step, 0] >= IS and steps[step, 6] == LITERAL:
+        return False  # no literal has equals
+    for place in (3, 5):
+        if steps[step, place] == BOUND and class_slot(classes, env[steps[step, place + 1]]) >= 0:
+            return True
+    return False
+
+
+@njit(cache=True)
+def close(code, below, table, count, done, limit, derived, dropped, remember, again, classes, equal, fragile):
+    """Takes rows `again`, then rows until none waits, or `limit` have been taken.
 
     To `remember` is to keep, for each predicate, which variants can come further than their guard,
     until a row comes that is a guard itself. Where elements bring guards, nothing is remembered.
@@ -201,6 +215,10 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
     `below` is static knowledge, with the same indexes; `table` is (rows, flags, by, slots, heads,
     following). Gives back the table, count and done, and the solutions of clauses that are looked
     at in Python: (clause, element, bindings …).
+
+    By `classes`, what is the same has a representative (`classes.py`), and rows are normalised when
+    they are taken. If rows were derived with the predicate `equal`, it stops after the row: also given
+    back are these pairs, how many rows were taken again, and whether a row is one that classes may not touch.
     """
     rows, flags, by, slots, heads, following = table
     low_rows, low_flags, low_slots, low_heads, low_following = below
@@ -218,17 +236,33 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
     tried = np.zeros((code.places.shape[0], 2), np.int64)  # of each entry: misses and hits
     guards = np.zeros(code.places.shape[0], np.int64)  # rows so far, where they are guards
     pair_guards = np.zeros(code.pairs.shape[0], np.int64)
-    while done < count and done < limit:
-        row = done
-        if row >= following.shape[1]:
-            size = 2 * following.shape[1]
-            while size < count:
-                size *= 2
-            heads, following = relinked(rows, by, done, masks, code.keys, code.entries, code.places, size)
-        predicate, element = rows[row, 1], rows[row, 4]
-        entry = entry_of(code.keys, code.entries, predicate)
-        link(rows, by, heads, following, masks, code.places[entry, 2], row)
-        done += 1
+    merged = classes.shape[0] > 0
+    pairs, paired, turn, broken = np.empty((4, 5), np.int64), 0, 0, False
+    while (turn < again.size or done < count) and done < limit and paired == 0:
+        if turn < again.size:
+            row = again[turn]
+            turn += 1
+            predicate, element = rows[row, 1], rows[row, 4]
+            entry = entry_of(code.keys, code.entries, predicate)
+        else:
+            row = done
+            if merged and flags[row] < DEAD:
+                if stale(classes, rows, row):
+                    table = rows, flags, by, slots, heads, following
+                    table, count = renamed(classes, table, count, row)
+                    rows, flags, by, slots, heads, following = table
+                elif breaks(classes, fragile, rows, row):
+                    broken = True
+                    break
+            if row >= following.shape[1]:
+                size = 2 * following.shape[1]
+                while size < count:
+                    size *= 2
+                heads, following = relinked(rows, by, done, masks, code.keys, code.entries, code.places, size)
+            predicate, element = rows[row, 1], rows[row, 4]
+            entry = entry_of(code.keys, code.entries, predicate)
+            link(rows, by, heads, following, masks, code.places[entry, 2], row)
+            done += 1
         if flags[row] >= DEAD:
             continue
         slot = np.int64(-1)
@@ -308,7 +342,23 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                         clause = code.variants[variant, 0]
                         rule = code.clauses[clause, 0]
                         paths = code.clauses[clause, 5]
-                        if code.clauses[clause, 3]:
+                        gives = code.clauses[clause, 3] != 0
+                        first_head, last_head = code.clauses[clause, 1], code.clauses[clause, 2]
+                        if merged and code.clauses[clause, 6]:
+                            some = False
+                            for step in range(first, last):
+                                some |= open_to(steps, step, env, classes)
+                            if some and not gives:
+                                for head in range(first_head, last_head):
+                                    s, _ = term_at(heads_of, head, 0, env, kinds)
+                                    p, _ = term_at(heads_of, head, 3, env, kinds)
+                                    o, _ = term_at(heads_of, head, 6, env, kinds)
+                                    g, _ = term_at(heads_of, head, 9, env, kinds)
+                                    s, p = representative(classes, s), representative(classes, p)
+                                    o = representative(classes, o)
+                                    gives |= find(rows, slots, s, p, o, g, element) < 0
+                                last_head = first_head
+                        if gives:
                             if given == found.shape[0]:
                                 more = np.empty((2 * given, found.shape[1]), np.int64)
                                 more[:given] = found
@@ -318,14 +368,28 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                             for i in range(code.clauses[clause, 4]):
                                 found[given, 2 + i] = env[i]
                             given += 1
-                        for head in range(code.clauses[clause, 1], code.clauses[clause, 2]):
+                        for head in range(first_head, last_head):
                             s, kind_s = term_at(heads_of, head, 0, env, kinds)
                             p, kind_p = term_at(heads_of, head, 3, env, kinds)
                             o, kind_o = term_at(heads_of, head, 6, env, kinds)
                             g, kind_g = term_at(heads_of, head, 9, env, kinds)
+                            if (
+                                merged
+                            ):  # what is bound is a representative already, what is constant may not be
+                                s, p = representative(classes, s), representative(classes, p)
+                                o = representative(classes, o)
                             # a path may begin at a literal; its workings are no triples
                             if (kind_s == LITERAL and g != WORKINGS_ID) or kind_p != 0 or kind_g == LITERAL:
                                 dropped[rule] += 1
+                                continue
+                            if p == equal and s != o and g == 0 and kind_o != LITERAL:
+                                if paired == pairs.shape[0]:
+                                    more_pairs = np.empty((2 * paired, 5), np.int64)
+                                    more_pairs[:paired] = pairs
+                                    pairs = more_pairs
+                                pairs[paired, 0], pairs[paired, 1], pairs[paired, 2] = s, o, kind_s
+                                pairs[paired, 3], pairs[paired, 4] = kind_o, rule
+                                paired += 1
                                 continue
                             if has_below and find(low_rows, low_slots, s, p, o, g, 0) >= 0:
                                 continue
@@ -373,7 +437,8 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                             if not true and has_below:
                                 true = find(low_rows, low_slots, s, p, o, g, 0) >= 0
                         else:
-                            true = holds(steps, level, env, kinds)
+                            true = merged and open_to(steps, level, env, classes)
+                            true = true or holds(steps, level, env, kinds)
                         if true:
                             level += 1
                         else:
@@ -409,7 +474,8 @@ def close(code, below, table, count, done, limit, derived, dropped, remember):
                     at[level - first] = other
                     forward = hit
                     level += 1 if hit else -1
-    return (rows, flags, by, slots, heads, following), count, done, found[:given]
+    table = rows, flags, by, slots, heads, following
+    return table, count, done, found[:given], pairs[:paired], turn, broken
 
 
 @njit(cache=True)

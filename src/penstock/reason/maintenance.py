@@ -99,7 +99,12 @@ class Maintenance:
         self._heads = self._following = np.empty((0, 0), np.int32)
         self._dead = 0  # rows of the table
         # What is only a path of edges would have to become an edge when some of these go.
-        run.program = compiled((*run.program.clauses, *run.program.facts), key, transitive=False)
+        run.program = compiled(
+            (*run.program.clauses, *run.program.facts),
+            key,
+            transitive=False,
+            renaming=run.equality is not None,
+        )
         run.quads.by[run.quads.by >= PATH] &= ~PATH
         self._compact()
         run.instances = Instances(self._backward.most)

@@ -7,7 +7,7 @@ node is named after its rule, its label and the solution: the same solution has 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from penstock.columns.ids import HASHED
 from penstock.columns.terms import TermTable
 from penstock.functions.errors import ExpressionError
 from penstock.functions.evaluate import Context, compile_term, compile_truth
+from penstock.reason.classes import Classes
 from penstock.reason.clauses import WORKINGS, Clause, Table, variables_in
-from penstock.reason.code import WORKINGS_ID, native
+from penstock.reason.code import KINDS, WORKINGS_ID, native
+from penstock.reason.equality import depends
 from penstock.reason.quads import BLANK, IRI, LITERAL
 from penstock.terms import XSD, BlankNode, Term
 
@@ -27,21 +29,31 @@ UNBOUND = 0
 class Solutions:
     """The solutions of one clause as columns of ids by variable, in growing knowledge of their terms."""
 
-    def __init__(self, clause: Clause, columns: np.ndarray, elements: np.ndarray, terms: TermTable) -> None:
+    def __init__(
+        self,
+        clause: Clause,
+        columns: np.ndarray,
+        elements: np.ndarray,
+        terms: TermTable,
+        classes: Classes | None = None,
+    ) -> None:
         self.clause = clause
         self.columns = dict(zip(clause.variables(), columns.T, strict=True))
         self.elements = elements
         self.terms = terms
         self.invented: dict[BlankNode, np.ndarray] = {}  # by label, once the head was made
+        self.classes = classes
 
     def completed(self) -> Solutions:
         """With BINDs bound, joined with VALUES, and only those for which the conditions hold.
 
         What narrows them down is done as soon as it can be.
         """
+        if self.classes:
+            self._tell_apart()
         binds = list(self.clause.binds)
         tables = list(self.clause.tables)
-        conditions = [each for each in self.clause.conditions if not native(each)]
+        conditions = [each for each in self.clause.conditions if not native(each, self.clause)]
         later = {var for var, _ in binds} | {var for table in tables for var in table.vars}
         while binds or tables or conditions:
             ready = next((each for each in conditions if not variables_in(each) & later), None)
@@ -81,6 +93,45 @@ class Solutions:
         self._keep(np.concatenate([np.empty(0, np.int64), *chosen]))
         for var, parts in values.items():
             self.columns[var] = np.concatenate([np.empty(0, np.int64), *parts])
+
+    def _tell_apart(self) -> None:
+        """Where it matters which of those that are the same a variable is, has solutions for all of them.
+
+        What is only compared with others needs no more of each kind than there are to compare with, unless
+        it is shown.
+        """
+        clause = self.clause
+        by_id = [each for each in clause.conditions if native(each, clause)]
+        compared = set().union(*map(variables_in, by_id))
+        others = [each for each in clause.conditions if each not in by_id]
+        others += [each for _, each in clause.binds]
+        whole = set().union(*map(variables_in, others), *(table.vars for table in clause.tables))
+        whole |= set(clause.shown or ())
+        if clause.invents():
+            whole |= set(self.columns)
+        for condition in [*by_id, *by_id]:  # what is compared with what is needed whole is needed whole
+            if whole & variables_in(condition):
+                whole |= variables_in(condition)
+        named = {self.terms.add(each) for call in by_id for each in _constants(call)}
+        predicates = {atom.predicate for atom in clause.body}
+        for var in sorted(depends(clause), key=lambda each: each.name):
+            most = 0 if var in whole else len(compared)
+            places, ids = self.classes.stands_for(
+                self.columns[var], iris=var in predicates, most=most, named=tuple(sorted(named))
+            )
+            self._keep(places)
+            self.columns[var] = ids
+        for condition in by_id:
+            self._keep(self._by_id(condition))
+
+    def _by_id(self, condition: Expression) -> np.ndarray:
+        """For which solutions a condition holds that the kernel knows."""
+        if condition.name == "!":
+            return ~self._by_id(condition.args[0])
+        columns = [self._ids(each, {}) for each in condition.args]
+        if condition.name == "SAMETERM":
+            return columns[0] == columns[1]
+        return kinds_of(columns[0], self.terms) == KINDS[condition.name]
 
     def _keep(self, chosen: np.ndarray) -> None:
         self.columns = {var: column[chosen] for var, column in self.columns.items()}
@@ -198,6 +249,14 @@ class Solutions:
             name = hashlib.blake2b(texts.encode(), key=seed, digest_size=12).hexdigest()
             made[i] = self.terms.add_text(f"_:r{name}".encode())
         return made[numbers.reshape(-1)] if vars_ else np.full(len(self.elements), made[0], np.int64)
+
+
+def _constants(call: Call) -> Iterator[Term]:
+    for each in call.args:
+        if isinstance(each, Call):
+            yield from _constants(each)
+        elif not isinstance(each, Var):
+            yield each
 
 
 def kinds_of(ids: np.ndarray, terms: TermTable) -> np.ndarray:

@@ -16,9 +16,7 @@ from penstock.jit import njit
 from penstock.reason.clauses import Atom, Clause
 from penstock.reason.code import (
     ATOM,
-    CONSTANT,
     EXISTS,
-    IS,
     STEP_WIDTH,
     UNGUARDED,
     Compiler,
@@ -102,7 +100,7 @@ class _BackwardCompiler(Compiler):
         else:
             self._atom(head, slots, bound, before=False, new=True, edge=False)
             bound.update(head.variables())
-        waiting = [each for each in clause.conditions if native(each)]
+        waiting = [each for each in clause.conditions if native(each, clause)]
         left = list(range(len(clause.body)))
         while True:
             for condition in [each for each in waiting if variables_of(each) <= bound]:
@@ -114,8 +112,6 @@ class _BackwardCompiler(Compiler):
             left.remove(place)
             self._atom(clause.body[place], slots, bound, before=False, new=False, edge=False)
             bound.update(clause.body[place].variables())
-        for _ in waiting:  # about a variable that nothing binds: an error, so never true
-            self.steps.append([IS, 0, 0, CONSTANT, 0, CONSTANT, -1, 0, 0, 0, 0])
         self.variants.append([number, begin, len(self.steps), UNGUARDED, None])
         return len(self.variants) - 1
 
