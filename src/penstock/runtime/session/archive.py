@@ -70,7 +70,32 @@ class _Sample:
     """The smallest program that goes through everything: it keeps and answers what comes."""
 
     queries = ()
-    shards, key, keep_predicates = 2, 0, None
+    shards, key, keep_predicates, changing = 2, 0, None, False
+
+    def __init__(self) -> None:
+        from penstock.engine.digests import RulesIdentity
+        from penstock.reason.stage import Unchanged
+
+        self.reasoner, self.rules = Unchanged(), RulesIdentity()
+
+    def reason(self, occurrences: Any) -> Any:
+        return occurrences
+
+    def prepared(self, directory: Path) -> _Sample:
+        return self
+
+    def at(self, version: int) -> _Sample:
+        return self
+
+    def know(self, program: Any) -> None: ...
+
+    def row_counts(self) -> Any:
+        from penstock.engine.counting import RowCounts
+
+        return RowCounts()
+
+    def lacks_predicate(self, counts: Any) -> bool:
+        return False
 
     def route(self, stream: int, occurrences: Any) -> list[tuple[int, bytes]]:
         return [(0, b"x"), (1, b"y")]
@@ -92,7 +117,7 @@ def _record(archive: str) -> None:
     from pyspark import SparkContext
 
     from penstock.runtime.run import RunOptions, run
-    from penstock.runtime.session.session import session
+    from penstock.runtime.session import session
     from penstock.sources.streams import StreamSpec
 
     session.JAVA_OPTIONS += f" -XX:ArchiveClassesAtExit={archive} {_SILENT}"
