@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from agreement.closures import ClosureCase, differences, disagreement, make_case, of_regime
+from agreement.closures import ClosureCase, differences, disagreement, expected, make_case, of_regime
 from agreement.owlrl_closures import LEFT_OUT, REGIMES, closed_by_engine, closed_by_owlrl, comparable
 from oracle.notation import triples
 from oracle.rules import fixpoint
 
 PREFIX = "PREFIX : <http://example.org/>\n"
-OWL = "PREFIX owl: <http://www.w3.org/2002/07/owl#>\n"
+OWL = "PREFIX owl: <http://www.w3.org/2002/07/owl#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>\n"
 
 FOUND = {
     # a path may begin at a literal, though a triple may not
@@ -43,6 +43,20 @@ def test_an_element_that_says_what_is_known_to_be_contradictory_adds_no_contradi
     rules = tuple((name, text) for name, text in of_regime("owl2-rl") if name in ("cls-com", "cax-sco"))
     case = ClosureCase(0, rules, static, (triples(":x a :C"), triples(":y a :C")))
     assert differences(case) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "static", "element"),
+    [
+        (("dt-not-type", "dt-spaces"), ":p rdfs:range xsd:decimal", ":x :p 'one'"),
+        (("dt-type2", "dt-spaces"), ":r owl:onProperty :p ; owl:someValuesFrom xsd:integer", ":x :p 1, 'a'"),
+    ],
+)
+def test_what_rules_state_in_named_graphs_holds_for_elements_too(names, static, element):
+    rules = tuple((name, text) for name, text in of_regime("owl2-rl") if name in names)
+    case = ClosureCase(0, rules, triples(OWL + static), (triples(element),))
+    assert differences(case) == []
+    assert expected(case).element_conflicts[0] or len(expected(case).elements[0][0]) > len(case.elements[0])
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -134,6 +134,16 @@ class Run:
         self._pairs = np.concatenate([self._pairs, pairs.astype(np.int64)])
         flags[said] |= np.uint8(DEAD)
 
+    def state_facts(self) -> None:
+        """What holds without a condition: derived, not explicit."""
+        for clause in self.program.facts:
+            nothing = np.empty((1, 0), np.int64), np.zeros(1, np.int64)
+            solutions = Solutions(clause, *nothing, self.terms).completed()
+            if not clause.is_check:
+                quads, flags, _ = solutions.quads()
+                self.put(quads, flags, explicit=False, rule=FACT)
+        self.close()
+
     def close(self) -> None:
         quads = self.quads
         while True:
@@ -341,7 +351,7 @@ class Closure:
         self.__dict__.pop("_maintenance", None)
         self._stale = False  # rows have gone since contradictions were noted
         try:
-            self._state_facts()
+            self._run.state_facts()
         except Apart:
             self._begin(None)
 
@@ -365,17 +375,6 @@ class Closure:
         both, counts = np.unique(np.concatenate([rows, gone, gone]), axis=0, return_counts=True)
         self._begin(equality_in(self._clauses))
         self._add(both[counts == 1])
-
-    def _state_facts(self) -> None:
-        """What holds without a condition: derived, not explicit."""
-        for clause in self._program.facts:
-            nothing = np.empty((1, 0), np.int64), np.zeros(1, np.int64)
-            solutions = Solutions(clause, *nothing, self.terms).completed()
-            if clause.is_check:
-                continue
-            quads, flags, _ = solutions.quads()
-            self._run.put(quads, flags, explicit=False, rule=FACT)
-        self._run.close()
 
     def add_named(self, name: str, triples: np.ndarray, terms: TermChunk) -> None:
         """Adds triples of a named graph: rules read them with GRAPH, and they are not among `triples`."""

@@ -36,13 +36,16 @@ class _Program:
     close: Callable[[Compiled], Run]
 
     @cached_property
-    def below(self) -> tuple[np.ndarray, ...] | None:
+    def below(self) -> tuple[tuple[np.ndarray, ...] | None, TermChunk]:
+        """The rows, and the terms that rules have made of them or name themselves."""
         run = self.close(self.compiled)
-        return run.linked() if run.quads.count else None
+        return run.linked() if run.quads.count else None, run.terms.chunk()
 
     def run(self, rows: np.ndarray, terms: TermTable, options: Options) -> Run:
         """Rows of elements, and all that follows from them."""
-        run = Run(self.compiled, terms, options, self.below, 2 * len(rows) + 64)
+        below, made = self.below
+        terms.offer(made)
+        run = Run(self.compiled, terms, options, below, 2 * len(rows) + 64)
         run.add(rows, explicit=True)
         return run
 
@@ -92,6 +95,7 @@ class ElementReasoner:
         for constant in program.constants:
             terms.add(constant)
         run = Run(program, terms, self.options, capacity=len(self._static))
+        run.state_facts()
         run.add(self._static, explicit=False)
         return run
 
