@@ -52,7 +52,7 @@ def test_over_a_stream():
 
 
 class Files:
-    """Knowledge that has changed since a run began."""
+    """Knowledge that may change while a run goes on."""
 
     watched = True
 
@@ -62,9 +62,11 @@ class Files:
 
 def test_where_knowledge_changes():
     query, rules = parse_query(PREFIXES + BITERS), tuple(ruleset(RULES))
-    begun = entailed([graph_of(told(":tom a :Cat"), None)], [query], Entailment(rules), 0, changing=True)
-    later = ClosedFiles(Files(graph_of(told(":rex :bites :tom . :tom a :Dog"), None)), begun)
-    [graph] = later.graphs
+    files = Files(graph_of(told(":tom a :Cat"), None))
+    begun = entailed(files.graphs, [query], Entailment(rules), 0, changing=True)
+    closed = ClosedFiles(files, begun)
+    files.graphs = (graph_of(told(":rex :bites :tom . :tom a :Dog"), None),)
+    [graph] = closed.graphs
     found = penstock.Engine().add_graph(_terms(graph))
     found.add_query(f"SELECT ?x {{ ?x a <{_name(begun)}> }}")
     assert local(found.answers()) == ["rex"]
