@@ -49,8 +49,11 @@ def known(*facts: str) -> list[tuple]:
 class Life:
     """A run of queries in process: batches of elements, each with a version of the knowledge."""
 
-    def __init__(self, directory: Path, *queries: str, shards: int = 1, seed: int = 0, first=(), iri=None):
+    def __init__(
+        self, directory: Path, *queries: str, shards: int = 1, seed: int = 0, first=(), iri=None, scope=None
+    ):
         texts = [parse_query(f"PREFIX : <http://example.org/> {query}") for query in queries]
+        texts = pipeline.in_scope(texts, scope)
         self.iri = iri
         program = pipeline.program(
             texts,
@@ -90,7 +93,7 @@ class Life:
         """The answers to a batch, in any order."""
         payloads: list[list[bytes]] = [[] for _ in self.shards]
         if elements:
-            for shard, payload in self.program.route(0, occurrences_of(elements, KEY)):
+            for shard, payload in self.at().route(0, occurrences_of(elements, KEY)):
                 payloads[shard].append(payload)
             latest = max(element.end for element in elements)
             self.watermark = max(self.watermark, latest if watermark is None else watermark)
@@ -124,6 +127,33 @@ def test_elements_meet_the_knowledge_of_their_batch(tmp_path):
     assert shown(found, "p", "r") == [("pump1", "b"), ("pump3", "b")]
     life.change(known())
     assert life.step(reading(1, 6), ended=True) == []
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_elements_meet_the_knowledge_of_their_batch_in_event_mode(tmp_path, shards):
+    queries = (
+        "SELECT ?p ?r WHERE { ?p :reads ?v . ?p :in ?r }",
+        "SELECT ?p ?r WHERE { ?p :in ?r }",
+        "SELECT ?p ?r WHERE { ?p :reads ?v OPTIONAL { ?p :in ?r } }",
+    )
+    life = Life(tmp_path, *queries, first=known("pump1 in a", "pump2 in a"), scope="element", shards=shards)
+
+    def answered(*elements: Element) -> list[list[tuple]]:
+        found = life.step(*elements)
+        return [shown([row for row in found if row["query"] == query], "p", "r") for query in range(3)]
+
+    in_a = [("pump1", "a"), ("pump2", "a")]
+    assert answered(reading(1, 1), reading(2, 2)) == [in_a, in_a, in_a]
+    life.change(known("pump1 in b", "pump2 in a"))
+    life.restore(life.version - 1)
+    new = [("pump1", "b")]
+    assert answered(reading(1, 3)) == [
+        new,
+        new,
+        new,
+    ]  # the second: what is known now
+    life.change(known())
+    assert answered(reading(1, 4)) == [[], [], [("pump1", None)]]
 
 
 def test_what_is_remembered_of_earlier_elements_stays(tmp_path):

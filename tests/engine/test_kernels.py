@@ -42,6 +42,16 @@ def test_new_rows_of_both_sides_are_taken_by_partition_and_time(shuffled: bool):
     assert by_partition == sorted(by_partition) and len(set(order)) == len(left) + len(right)
 
 
+def test_without_time_the_partitions_are_merged_as_they_are():
+    random = np.random.default_rng(4)
+    keys, times = random.integers(1, 50, 400), random.integers(0, 100, 400)
+    left, right = nodes_of(keys[:250], times[:250]), nodes_of(keys[150:], times[150:])
+    order = kernels.batch_order(left, 0, right, 0, kernels.END, False).tolist()
+    partitions = [(left, right)[at & 1][at >> 1, kernels.HASH] >> kernels.PARTITION_SHIFT for at in order]
+    assert partitions == sorted(partitions) and len(set(order)) == len(left) + len(right)
+    assert [at >> 1 for at in order if not at & 1] == [*range(250)]
+
+
 def test_one_side_may_be_empty():
     some, none = nodes_of(np.array([5, 6]), np.array([1, 2])), nodes_of(np.empty(0, int), np.empty(0, int))
     assert sorted(kernels.batch_order(some, 0, none, 0, kernels.END).tolist()) == [0, 2]

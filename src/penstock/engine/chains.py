@@ -160,6 +160,8 @@ class Pairing:
         self.mask = meeting.mask
         self.within = _within(meeting)
         self.sequence = self.mask == kernels.SEQ
+        # Where all rows of a key meet, no probe can leave a chain early: their order does not matter.
+        self.by_time = self.mask != kernels.ANY or self.within != kernels.UNLIMITED
         self.reach = _reach(meeting, starts=self.sequence)
         self.prefilters = prefilters
         equal = meeting.relation.same_interval
@@ -190,6 +192,7 @@ class Pairing:
             left.nodes[left_first : left.filled], left_first,
             right.nodes[right_first : right.filled], right_first,
             kernels.START if self.sequence else kernels.END,
+            self.by_time,
         )  # fmt: skip
         waiting = right.nodes[:right_first, kernels.START]
         newest = int(waiting.max()) if self.sequence and right_first else NEVER

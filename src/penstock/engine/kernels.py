@@ -263,10 +263,10 @@ def join_batch(
     return count
 
 
-def batch_order(left, left_first, right, right_first, right_time):
-    """The new nodes of both sides by partition and time, as node * 2 + side."""
+def batch_order(left, left_first, right, right_first, right_time, by_time=True):
+    """The new nodes of both sides by partition and (`by_time`) time, as node * 2 + side."""
     order = np.empty(len(left) + len(right), np.int64)
-    if _merge(left, left_first, right, right_first, right_time, order):
+    if _merge(left, left_first, right, right_first, right_time, by_time, order):
         return order
     times = np.concatenate([left[:, END], right[:, right_time]])
     partitions = np.concatenate([left[:, HASH], right[:, HASH]]) >> PARTITION_SHIFT
@@ -276,15 +276,20 @@ def batch_order(left, left_first, right, right_first, right_time):
 
 
 @njit(cache=True)
-def _merge(left, left_first, right, right_first, right_time, order):
-    """Merges nodes that are in order on both sides, as they are if rows come in order; else False."""
+def _merge(left, left_first, right, right_first, right_time, by_time, order):
+    """Merges nodes that are in order on both sides, as they are if rows come in order; else False.
+
+    By partition they always are.
+    """
     i = j = 0
     partition, time = -1, 0
     for place in range(order.size):
         from_left = j == right.shape[0]
         if i < left.shape[0] and j < right.shape[0]:
             one, other = left[i, HASH] >> PARTITION_SHIFT, right[j, HASH] >> PARTITION_SHIFT
-            from_left = one < other or (one == other and left[i, END] <= right[j, right_time])
+            from_left = one < other
+            if one == other:
+                from_left = not by_time or left[i, END] <= right[j, right_time]
         if from_left:
             at, now = left[i, HASH] >> PARTITION_SHIFT, left[i, END]
             order[place] = (left_first + i) << 1
@@ -293,7 +298,7 @@ def _merge(left, left_first, right, right_first, right_time, order):
             at, now = right[j, HASH] >> PARTITION_SHIFT, right[j, right_time]
             order[place] = (right_first + j) << 1 | 1
             j += 1
-        if at < partition or (at == partition and now < time):
+        if at < partition or (by_time and at == partition and now < time):
             return False
         partition, time = at, now
     return True

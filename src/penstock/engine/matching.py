@@ -47,6 +47,8 @@ class Matching:
         They are in the order of `runs`, the first and the last but one row of each; None: as they stand.
         """
         subject, predicate, object_ = triples
+        if not self.scans:
+            return []
         if runs is None:
             runs = np.array([[0, len(predicate)]], np.int64)
         found, offsets = _sorted_out(frozen(predicate), frozen(object_), runs, self._cells, self._table)

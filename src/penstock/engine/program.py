@@ -340,12 +340,20 @@ class Program:
 
     def _replanned(self, graphs: Sequence[StaticGraph]) -> list[tuple]:
         """How the queries would be answered if these graphs were known."""
-        names = tuple(GraphName(graph.iri, graph.predicates()) for graph in graphs)
+        names = tuple(GraphName(graph.iri, self._may_have(graph)) for graph in graphs)
         queries = self.plan.queries
         kept = {i: key for i, (_, key) in enumerate(_answering(self.plan))}
         catalog, called = replace(self.plan.catalog, graphs=names), [query.name for query in queries]
         parsed = [query.parsed for query in queries]
         return _answering(make_plan(parsed, catalog, called, feeds=self.plan.feeds, keys=kept))
+
+    def _may_have(self, graph: StaticGraph) -> frozenset[str] | None:
+        """The predicates that a graph has, or had when the plan was made: that holds for less, too."""
+        found = graph.predicates()
+        for planned in self.plan.catalog.graphs:
+            if planned.iri == graph.iri:
+                found = None if found is None or planned.predicates is None else found | planned.predicates
+        return found
 
     @cached_property
     def image(self) -> Image | None:
