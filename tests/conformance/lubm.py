@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from penstock.api import Engine
 from penstock.decode.decoder import decode_file
+from penstock.decode.occurrences import concat
 from penstock.engine.program import Program
 from penstock.scenarios.lubm.generating import Lubm
 from penstock.scenarios.lubm.writing import write
@@ -80,15 +81,16 @@ def gathered(made: Engine) -> dict[str, Counter]:
     return found
 
 
-def _of_departments(stream: Path, piece_bytes: int = 3_000_000) -> dict[str, Counter]:
-    """The stream through the stages of a run: decoded in pieces, closed, matched, detected."""
+def _of_departments(stream: Path, split_bytes: int = 3_000_000) -> dict[str, Counter]:
+    """The stream through the stages of a run: splits are decoded, closed, matched, detected."""
     program: Program = in_events(stream, shards=2).ready()
     shards = [program.open(number) for number in range(program.shards)]
     found: dict[str, Counter] = {name: Counter() for name in QUERIES}
-    pieces = decode_file(
-        stream, keep_predicates=program.keep_predicates, key=program.key, piece_bytes=piece_bytes
-    )
-    for occurrences in pieces:
+    for begin in range(0, stream.stat().st_size, split_bytes):
+        options = {"keep_predicates": program.keep_predicates, "key": program.key}
+        occurrences = concat(decode_file(stream, begin=begin, end=begin + split_bytes, **options))
+        if not occurrences.elements:  # none begins here
+            continue
         payloads: list[list[bytes]] = [[] for _ in shards]
         for number, payload in program.route(0, program.reason(occurrences)):
             payloads[number].append(payload)

@@ -109,10 +109,10 @@ def write_stream(typed: list[int], path: Path) -> None:
 # --- who answers ---
 
 
-def _engine(tree: Path, stream: Path):
+def _engine(tree: Path, stream: Path, **options: object):
     from penstock.api import Engine
 
-    engine = Engine(master="local[2]", rules=[REGIME], query_scope="element")
+    engine = Engine(master="local[2]", rules=[REGIME], **options)
     engine.add_ontology(tree).add_stream(stream).add_query(QUERY)
     engine.untold()
     return engine
@@ -123,7 +123,7 @@ def in_the_kernel(tree: Path, stream: Path) -> tuple[float, int]:
     from penstock.decode.compression import PlainReader
     from penstock.decode.decoder import Decoder, decode_pieces
 
-    program = _engine(tree, stream).ready()
+    program = _engine(tree, stream, shards=1).ready()
     line = stream.stat().st_size // sum(1 for _ in stream.open("rb"))
     with stream.open("rb") as file:
         decoder = Decoder("nquads", keep_predicates=program.keep_predicates, key=program.key)
@@ -134,7 +134,7 @@ def in_the_kernel(tree: Path, stream: Path) -> tuple[float, int]:
         shard = program.open(0)
         found = 0
         for piece in pieces:
-            payloads = [payload for to, payload in program.route(0, program.reason(piece)) if to == 0]
+            payloads = [payload for _, payload in program.route(0, program.reason(piece))]
             for _, table in shard.answers(payloads, int(piece.instants[-1]), ended=False):
                 found += table.num_rows
         return found
