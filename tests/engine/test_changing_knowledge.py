@@ -353,7 +353,13 @@ def test_random_versions_between_batches(tmp_path, seed):
     iri = "http://example.org/g" if "GRAPH" in query else None
     version = random_knowledge(chance)
     life = Life(
-        tmp_path, query, shards=chance.choice([1, 2, 8]), seed=chance.randrange(100), first=version, iri=iri
+        tmp_path,
+        query,
+        shards=chance.choice([1, 2, 8]),
+        seed=chance.randrange(100),
+        first=version,
+        iri=iri,
+        scope="element" if seed % 5 == 4 else None,
     )
     expected: Counter = Counter()
     found: list[dict] = []

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from penstock.algebra.scopes import ELEMENT
 from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
@@ -97,7 +98,8 @@ class Program:
         return tuple(
             query.name
             for query in self.plan.queries
-            if any(step.changes or isinstance(step, steps.Outer) and step.tags for step in query.step.walk())
+            if query.parsed.query.scope != ELEMENT
+            and any(step.changes or isinstance(step, steps.Outer) and step.tags for step in query.step.walk())
         )
 
     @cached_property

@@ -112,6 +112,7 @@ class Catalog:
     graphs: tuple[GraphName, ...] = ()
     rules: tuple[RuleGraph, ...] = (RuleGraph(),)
     workings: frozenset[str] = frozenset()  # those of them that only rules read
+    changing: bool = False  # the static graphs may have triples with other predicates later
 
     @cached_property
     def _by_name(self) -> dict[str | None, Sources]:
@@ -162,6 +163,15 @@ class Catalog:
         return ActiveDataset(
             default, tuple((iri, self.named(iri)) for iri in iris), self._predicates, self.workings
         )
+
+    def in_elements(self, dataset: Dataset | None) -> ActiveDataset:
+        """The same for a query that looks at one element at a time.
+
+        What rules write belongs to no element. The steps of such queries depend on what static graphs
+        have, unless that may change.
+        """
+        active = self.active(dataset).without_rules()
+        return replace(active, predicates=()) if self.changing else active
 
     @cached_property
     def _whole(self) -> ActiveDataset:

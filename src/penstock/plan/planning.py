@@ -91,11 +91,10 @@ def make_plan(
             raise error.located(each.text, each.origin)
     if feeds:
         catalog = with_rules(catalog, queries)
-    datasets = [catalog.active(query.dataset) for query in queries]
     in_elements = [query.scope == ELEMENT for query in queries]
     datasets = [
-        dataset.without_rules() if alone else dataset
-        for dataset, alone in zip(datasets, in_elements, strict=True)
+        catalog.in_elements(query.dataset) if alone else catalog.active(query.dataset)
+        for query, alone in zip(queries, in_elements, strict=True)
     ]
     fed = feeding(queries, datasets) if feeds else nothing_fed(queries)
     try:

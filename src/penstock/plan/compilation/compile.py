@@ -45,7 +45,7 @@ def compile_query(
     """The plan of a whole query; its last step gives the answers."""
     compiler = Compiler(query)
     if query.scope == ELEMENT:
-        dataset = catalog.active(query.dataset).without_rules()
+        dataset = catalog.in_elements(query.dataset)
         return steps.PerElement(compiler.in_elements(query, Context(dataset, instants, event=True)))
     if query.scope != STREAM:
         raise QueryError(f"a query cannot have the scope {query.scope}: windows are not built yet")
