@@ -184,3 +184,52 @@ def test_a_contradiction_names_its_rule_and_its_terms():
     )
     [conflict] = made.conflicts()
     assert (conflict.rule, conflict.bindings) == ("apart", (("x", ex("a")),))
+
+
+def element_of(triples) -> Occurrences:
+    table = TermTable(key=7)
+    rows = [(*(table.add(term) for term in triple), 0, 0, -1) for triple in triples]
+    columns = np.array(rows, np.int64).reshape(-1, 6).T
+    return Occurrences(*columns[:5], terms=table.chunk(), element=columns[5])
+
+
+def test_elements_see_what_holds_anyway_in_named_graphs():
+    tabled = rule(
+        "tabled",
+        """INSERT DATA { GRAPH :w { :small :under 5 } } ;
+        INSERT { ?x a ?c } WHERE { ?x :v ?n . GRAPH :w { ?c :under ?most } FILTER (?n < ?most) }""",
+    )
+    base = Closure([tabled], 7)
+    knowledge = Knowledge((None,), (base.triples,), base.terms)
+    integer = NamedNode("http://www.w3.org/2001/XMLSchema#integer")
+    given = element_of([(ex("a"), ex("v"), Literal("3", datatype=integer))])
+    found = ElementReasoner([tabled], knowledge).close(given)
+    triples = np.stack([found.subject, found.predicate, found.object])
+    assert (ex("a"), RDF.type, ex("small")) in terms_of(triples, TermTable(found.terms))
+
+
+def test_more_rows_than_can_be_numbered_are_refused(monkeypatch):
+    monkeypatch.setattr(closing, "MOST_ROWS", 20)
+    with pytest.raises(InputError, match="more than 20 triples follow"):
+        closure_of(["transitive"], [[(ex("p"), RDF.type, OWL_TRANSITIVE)]])  # few are fine
+        closure_of(
+            ["transitive"],
+            [
+                [
+                    (ex("p"), RDF.type, OWL_TRANSITIVE),
+                    *((ex(f"n{i}"), ex("p"), ex(f"n{i + 1}")) for i in range(9)),
+                ]
+            ],
+        )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "INSERT { ?x :p ?y } WHERE { ?x :p ?y }", "INSERT { ?x ?p ?y } WHERE { ?x ?p ?y . ?x ?p ?y }"],
+)
+def test_no_rules_and_rules_that_say_what_is_there(text):
+    made = Closure([] if text is None else [rule("same", text)], 7)
+    for said in ([], [(ex("a"), ex("p"), ex("b"))], [(ex("a"), ex("p"), ex("c"))]):
+        added = graph_of(said, None, key=7)
+        made.add(added.triples, added.terms)
+    assert (made.triples.shape[1], made.inferred.shape[1], made.conflicts()) == (2, 0, [])

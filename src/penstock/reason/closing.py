@@ -12,6 +12,7 @@ import numpy as np
 from penstock.algebra.nodes import Var
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermChunk, TermTable
+from penstock.errors import InputError
 from penstock.reason import kernel
 from penstock.reason.classes import Classes, merge, said
 from penstock.reason.clauses import Clause, clauses_of
@@ -27,6 +28,7 @@ from penstock.rules.rule import Rule
 from penstock.terms import BlankNode, Term
 
 AT_A_TIME = 1 << 16  # rows that the kernel takes before it lets Python see to signals
+MOST_ROWS = 1 << 30  # rows are numbered with 32 bits, and grow by doubling
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,17 @@ class Run:
         self.put(rows, row_kinds(rows, self.terms), explicit=explicit)
         self.close()
 
+    def state_facts(self) -> None:
+        """What holds without a condition: derived, not explicit."""
+        for clause in self.program.facts:
+            nothing = np.empty((1, 0), np.int64), np.zeros(1, np.int64)
+            solutions = Solutions(clause, *nothing, self.terms).completed()
+            if clause.is_check:
+                continue
+            quads, flags, _ = solutions.quads()
+            self.put(quads, flags, explicit=False, rule=FACT)
+        self.close()
+
     def put(self, rows: np.ndarray, kinds: np.ndarray, *, explicit: bool, rule: int = -1) -> None:
         """Rows that wait to be taken; those that make things the same are kept apart."""
         first = self.quads.count
@@ -171,6 +184,11 @@ class Run:
             quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following = table
             if broken:
                 raise Apart
+            if quads.count > MOST_ROWS:
+                raise InputError(
+                    f"more than {MOST_ROWS:,} triples follow, workings of rules included",
+                    hint="choose fewer rules, or fewer data: one closure is numbered with 32 bits",
+                )
             self._again = self._again[turn:]
             if len(found):
                 self.look_at(found)
