@@ -116,17 +116,6 @@ class Run:
         self.put(rows, row_kinds(rows, self.terms), explicit=explicit)
         self.close()
 
-    def state_facts(self) -> None:
-        """What holds without a condition: derived, not explicit."""
-        for clause in self.program.facts:
-            nothing = np.empty((1, 0), np.int64), np.zeros(1, np.int64)
-            solutions = Solutions(clause, *nothing, self.terms).completed()
-            if clause.is_check:
-                continue
-            quads, flags, _ = solutions.quads()
-            self.put(quads, flags, explicit=False, rule=FACT)
-        self.close()
-
     def put(self, rows: np.ndarray, kinds: np.ndarray, *, explicit: bool, rule: int = -1) -> None:
         """Rows that wait to be taken; those that make things the same are kept apart."""
         first = self.quads.count
