@@ -10,10 +10,7 @@ from conformance.running import expected_failures
 pytestmark = pytest.mark.skipif(not lubm.at_hand(), reason="the LUBM data is not beside the repository")
 
 
-MODES = [pytest.param(mode, marks=[pytest.mark.slow] if mode == "all" else []) for mode in lubm.MODES]
-
-
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", lubm.MODES)
 def test_queries_have_the_reference_answers(mode: str):
     """All at once: what rules make of the data is the same for all queries."""
     assert set(lubm.wrong(lubm.answers(mode))) == (
