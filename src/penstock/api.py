@@ -196,9 +196,16 @@ class Engine(Registrations):
     def entailed(self) -> Entailed:
         """What rules make of the static knowledge, which is closed when somebody first asks."""
         graphs = tuple(self.graphs)
-        made_of = (self.entailment, graphs, tuple(self.queries), self.key, self._changing)
+        made_of = (self.entailment, graphs, tuple(self.queries), self.key, self._changing, bool(self.streams))
         if self._entailed is None or self._entailed[0] != made_of:
-            made = entailed(graphs, self.queries, self.entailment, self.key, changing=self._changing)
+            made = entailed(
+                graphs,
+                self.queries,
+                self.entailment,
+                self.key,
+                changing=self._changing,
+                static=not self.streams,
+            )
             self._entailed = made_of, made
         return self._entailed[1]
 

@@ -22,16 +22,18 @@ from penstock.errors import Finding, InputError, PenstockError, QueryError, Usag
 from penstock.knowledge.files import GraphFiles
 from penstock.knowledge.graphs import Knowledge, StaticGraph, graph_of, triples_without
 from penstock.plan.analysis.walk import nodes
+from penstock.plan.analysis.wanted import wanted
 from penstock.plan.wording import in_words
+from penstock.reason.answering import WantedClosure
 from penstock.reason.closing import Closure, Conflict
 from penstock.reason.conflicts import conflict_text
 from penstock.reason.elements import ElementReasoner
+from penstock.reason.selecting import Wanted
 from penstock.reason.stage import Reasoning
 from penstock.rules.constructs import checks, constructs
 from penstock.rules.expressions import with_direct_semantics
 from penstock.rules.restrictions import findings
 from penstock.rules.rule import Rule
-from penstock.rules.selection import Selected, selected
 
 
 class Scope(StrEnum):
@@ -68,9 +70,10 @@ class ElementRules:
     """Makes the reasoner of a process; this is what travels."""
 
     rules: tuple[Rule, ...]
+    wanted: Wanted | None = None  # by the queries; None: all that follows
 
     def __call__(self, knowledge: Knowledge) -> ElementReasoner:
-        return ElementReasoner(self.rules, knowledge)
+        return ElementReasoner(self.rules, knowledge, wanted=self.wanted)
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,8 @@ class Entailed:
     """What rules have made of the graphs of a run, and what they do to its streams."""
 
     graphs: tuple[StaticGraph, ...]
-    rules: tuple[Selected, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    used: tuple[Rule, ...] = ()  # of these, such as can contribute to answers
     reasoning: Reasoning | None = None
     constructs: tuple[ParsedQuery, ...] = ()  # that feed the queries
     checks: tuple[tuple[Rule, ParsedQuery], ...] = ()  # that find contradictions in streams
@@ -91,8 +95,8 @@ class Entailed:
     closure: Closure | None = None  # of static knowledge, if it changes and elements meet it
 
     def told(self) -> tuple[tuple[str, str], ...]:
-        """The rules that are used, by name, and why, or what they mean."""
-        return tuple((each.rule.name, each.reason or each.rule.meaning) for each in self.rules)
+        """The rules that are used, by name, and what they mean."""
+        return tuple((each.name, each.meaning) for each in self.used)
 
 
 def closure_of(rules: Sequence[Rule], graphs: Sequence[StaticGraph], key: int) -> Closure:
@@ -107,7 +111,7 @@ def closure_of(rules: Sequence[Rule], graphs: Sequence[StaticGraph], key: int) -
     return closure
 
 
-def _closed(closure: Closure, graphs: Sequence[StaticGraph]) -> tuple[StaticGraph, ...]:
+def _closed(closure: Closure | WantedClosure, graphs: Sequence[StaticGraph]) -> tuple[StaticGraph, ...]:
     """The graphs, of which those without a name are one, which is closed."""
     named = (graph for graph in graphs if graph.iri is not None)
     return StaticGraph.of(None, closure.triples, closure.terms), *named
@@ -120,25 +124,30 @@ def entailed(
     key: int,
     *,
     changing: bool = False,
+    static: bool = False,
 ) -> Entailed:
-    """Closes static knowledge, and prepares what is done to streams.
+    """Closes static knowledge, and prepares what is done to streams (a run that is `static` has none).
 
-    Which rules can contribute must not depend on knowledge that may be `changing` while they are used.
+    Static knowledge is closed under all rules, for what elements bring may need any of it; where there are
+    no streams, as far as the queries want it. Knowledge that may be `changing` has no digest.
     """
     if not entailment.rules:
         return Entailed(tuple(graphs), queries=tuple(queries))
     queries, said = with_direct_semantics(queries, entailment.rules)
     expressions = (graph_of(said, None, key=key),) if said else ()
     graphs = [*(graph.keyed(key) for graph in graphs), *expressions]
-    chosen = tuple(map(Selected, entailment.rules))
-    if not entailment.all_rules:
-        known = None if changing else Knowledge.of(graphs, key)
-        chosen = selected(entailment.rules, queries, known)
-    rules = tuple(each.rule for each in chosen)
-    closure = closure_of(rules, graphs, key)
+    rules = entailment.rules
+    some = not entailment.all_rules and entailment.scope is Scope.ELEMENT
+    want = wanted(queries) if some else None
+    if static and want is not None:
+        closure = WantedClosure(rules, graphs, want, key)
+    else:
+        closure = closure_of(rules, graphs, key)
+    graphs_closed = _closed(closure, graphs)
     found = Entailed(
         tuple(graphs),
-        chosen,
+        rules,
+        rules if want is None else _chosen(rules, graphs_closed, key, want, closure),
         conflicts=tuple(closure.conflicts()),
         derived=closure.inferred.shape[1],
         dropped=tuple(sorted(closure.dropped.items())),
@@ -150,14 +159,31 @@ def entailed(
         return replace(
             found, constructs=tuple(constructs(rules, within)), checks=tuple(checks(rules, within))
         )
-    graphs = _closed(closure, graphs)
+    graphs = graphs_closed
     contents = [part for graph in graphs for part in (graph.iri or "", graph.digest)]
     identity = RulesIdentity(
         tuple((rule.name, _digest(rule)) for rule in entailment.rules),
         "" if changing else digest_of(*contents),  # what changes has versions, which are told
     )
     kept = closure if changing else None
-    return replace(found, graphs=graphs, reasoning=ElementRules(rules), identity=identity, closure=kept)
+    return replace(found, graphs=graphs, reasoning=ElementRules(rules, want), identity=identity, closure=kept)
+
+
+def _chosen(
+    rules: Sequence[Rule],
+    graphs: Sequence[StaticGraph],
+    key: int,
+    want: Wanted,
+    closure: Closure | WantedClosure,
+) -> tuple[Rule, ...]:
+    """The rules that can contribute to what the queries want, as long as elements bring no ontologies."""
+    if isinstance(closure, WantedClosure):
+        selection = closure.selection
+    else:
+        selection = ElementReasoner(rules, Knowledge.of(graphs, key), wanted=want).selection
+    if selection is None:
+        return tuple(rules)
+    return tuple(rule for rule in rules if rule.name in selection.reasons)
 
 
 def streaming(entailment: Entailment) -> list[ParsedQuery]:
@@ -218,7 +244,7 @@ class ClosedFiles:
 
     def __init__(self, files: GraphFiles, entailed: Entailed, strict: bool = False) -> None:
         self.files = files
-        self.rules = tuple(each.rule for each in entailed.rules)
+        self.rules = entailed.rules
         self.expressions = entailed.expressions
         self.strict = strict
         self.report: Callable[[PenstockError], None] = lambda problem: None
@@ -291,7 +317,7 @@ def _inconsistent(conflicts: Sequence[Conflict], rules: Sequence[Rule]) -> Input
 def refuse_conflicts(entailed: Entailed) -> None:
     """With --strict, contradictory static knowledge does not run."""
     if entailed.conflicts:
-        problem = _inconsistent(entailed.conflicts, [each.rule for each in entailed.rules])
+        problem = _inconsistent(entailed.conflicts, entailed.rules)
         problem.hint = "correct it, drop the rule, or leave out --strict"
         raise problem
 
@@ -310,7 +336,7 @@ def refuse_inconsistent(records: Sequence[Mapping[str, Any]]) -> None:
 
 def conflict_findings(entailed: Entailed) -> list[Finding]:
     """The contradictions in static knowledge, as warnings."""
-    rules = [each.rule for each in entailed.rules]
+    rules = entailed.rules
     found = [
         Finding("inconsistent", f"the static knowledge is inconsistent: {conflict_text(conflict, rules)}")
         for conflict in entailed.conflicts[:_SHOWN]

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 from tests.reason.rule_texts import RULES, rule, rules
-from tests.reason.test_closing import PREDICATES, THINGS, closure_of, ex, graph
+from tests.reason.test_closing import NIL, PREDICATES, THINGS, closure_of, ex, graph
 
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
@@ -27,6 +27,11 @@ MORE = {
     "replace": "INSERT { ?t ?p ?o } WHERE { ?s owl:sameAs ?t . ?s ?p ?o }",
     "functional": "INSERT { ?y owl:sameAs ?z } WHERE { ?p a owl:FunctionalProperty . ?x ?p ?y, ?z }",
     "differ": "SELECT ?x ?y WHERE { ?x owl:sameAs ?y . ?x owl:differentFrom ?y }",
+    "all": """INSERT { GRAPH ?l { ?x :inAll :list } }
+        WHERE { ?c owl:intersectionOf/rdf:rest* ?l . ?l rdf:first ?d ; rdf:rest rdf:nil . ?x a ?d } ;
+        INSERT { GRAPH ?l { ?x :inAll :list } }
+        WHERE { ?l rdf:first ?d ; rdf:rest ?r . GRAPH ?r { ?x :inAll :list } ?x a ?d } ;
+        INSERT { ?x a ?c } WHERE { ?c owl:intersectionOf ?l . GRAPH ?l { ?x :inAll :list } }""",
     "close": "INSERT { ?x :near ?y } WHERE { ?x owl:sameAs ?y . ?y :p ?z }",
     "table": "INSERT { ?x :kind ?k } WHERE { ?p rdfs:range ?r . ?x ?p ?y VALUES (?r ?k) "
     "{ (:A 1) (:B 2) (:C 3) (:a 4) } }",
@@ -63,6 +68,11 @@ def test_what_is_wanted_is_derived_all_the_same(seed, monkeypatch):
         program += rules(*{"apart", "domain"} - set(names))
         static += [(ex("A"), NamedNode(OWL + "disjointWith"), ex("B")), (ex("p"), DOMAIN, ex("A"))]
         static += [(ex("q"), DOMAIN, ex("B"))]
+    if seed % 2 == 0:  # a list, of which auxiliary relations are made
+        program += [rule("all", MORE["all"])] if "all" not in {each.name for each in program} else []
+        first, rest = (NamedNode(RDF.type.value.replace("type", each)) for each in ("first", "rest"))
+        static += [(ex("C"), NamedNode(OWL + "intersectionOf"), ex("l")), (ex("l"), first, ex("A"))]
+        static += [(ex("l"), rest, ex("m")), (ex("m"), first, ex("B")), (ex("m"), rest, NIL)]
     # Mostly elements without ontologies, so that not all of them are done with all rules.
     plain = [each for each in PREDICATES if each.value.startswith("http://example.org/")] + [RDF.type]
     elements = []

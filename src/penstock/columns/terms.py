@@ -336,16 +336,21 @@ class TermTable:
             raise KeyError(f"no text for the id {int(hashed[places.argmin()]):#x}")
         return TermChunk(hashed, *interning.gather(known, places))
 
-    def chunk(self) -> TermChunk:
-        """Everything that is known here."""
+    def added(self) -> TermChunk:
+        """What is known here, and not below."""
         self._accept_all()
         ids, places = interning.entries(self._table, self._count)
-        if self.below is not None:
-            return self.subset(
-                np.concatenate([ids, interning.entries(self.below._table, self.below.size)[0]])
-            )
         order = np.argsort(ids)
         return TermChunk(ids[order], *interning.gather(self._texts, places[order]))
+
+    def chunk(self) -> TermChunk:
+        """Everything that is known here."""
+        mine = self.added()
+        if self.below is None:
+            return mine
+        return self.subset(
+            np.concatenate([mine.ids, interning.entries(self.below._table, self.below.size)[0]])
+        )
 
     def stand_above(self, below: TermTable, ids: np.ndarray) -> None:
         """Stands above another table from now on; of what was below, takes over the texts of these ids."""

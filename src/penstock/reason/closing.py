@@ -16,7 +16,7 @@ from penstock.errors import InputError
 from penstock.reason import kernel
 from penstock.reason.classes import Classes, merge, said
 from penstock.reason.clauses import Clause, clauses_of
-from penstock.reason.code import Compiled, compiled
+from penstock.reason.code import Code, Compiled, compiled
 from penstock.reason.equality import Apart, Equality, depends, equality_in
 from penstock.reason.inventing import Inventing
 from penstock.reason.maintenance import Instances, Maintenance
@@ -268,9 +268,9 @@ class Run:
 
     # --- tables and solutions --------------------------------------------------------------------
 
-    def linked(self) -> tuple[np.ndarray, ...]:
-        """The rows, which are closed already, as a table for others to stand above."""
-        quads, code = self.quads, self.program.code
+    def linked(self, code: Code) -> tuple[np.ndarray, ...]:
+        """The rows, which are closed, as a table for a program to stand above, with the indexes it needs."""
+        quads = self.quads
         size = power_of_two(quads.count)
         heads, following = kernel.relinked(
             quads.rows, quads.by, quads.count, code.masks, code.keys, code.entries, code.places, size
@@ -382,6 +382,11 @@ class Closure:
         both, counts = np.unique(np.concatenate([rows, gone, gone]), axis=0, return_counts=True)
         self._begin(equality_in(self._clauses))
         self._add(both[counts == 1])
+
+    @property
+    def has_equals(self) -> bool:
+        """Whether different terms are known to be the same, and kept by representatives."""
+        return self._run.classes.size > 0
 
     def add_named(self, name: str, triples: np.ndarray, terms: TermChunk) -> None:
         """Adds triples of a named graph: rules read them with GRAPH, and they are not among `triples`."""

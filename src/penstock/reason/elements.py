@@ -6,7 +6,7 @@ interval and its number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,22 +30,18 @@ LEAST_TRIED = 100
 
 @dataclass
 class _Program:
-    """A program, and static knowledge closed under it, when it is needed."""
+    """A program, above static knowledge that is closed under all rules, their workings included."""
 
     compiled: Compiled
-    close: Callable[[Compiled], Run]
+    static: Run
 
     @cached_property
-    def below(self) -> tuple[tuple[np.ndarray, ...] | None, TermChunk]:
-        """The rows, and the terms that rules have made of them or name themselves."""
-        run = self.close(self.compiled)
-        return run.linked() if run.quads.count else None, run.terms.chunk()
+    def below(self) -> tuple[np.ndarray, ...] | None:
+        return self.static.linked(self.compiled.code) if self.static.quads.count else None
 
     def run(self, rows: np.ndarray, terms: TermTable, options: Options) -> Run:
         """Rows of elements, and all that follows from them."""
-        below, made = self.below
-        terms.offer(made)
-        run = Run(self.compiled, terms, options, below, 2 * len(rows) + 64)
+        run = Run(self.compiled, terms, options, self.below, 2 * len(rows) + 64)
         run.add(rows, explicit=True)
         return run
 
@@ -66,17 +62,17 @@ class ElementReasoner:
         self._terms = knowledge.terms
         self._meanings = {rule.name: rule.meaning for rule in rules}
         key = knowledge.terms.key
-        self._all = _Program(compiled(clauses_of(rules), key, transitive=options.transitive), self._closed)
-        self._hides = not options.surrogates and makes_surrogates(self._all.compiled.clauses)
-        self._static = self._rows(knowledge)
+        program = compiled(clauses_of(rules), key, transitive=options.transitive)
+        static = self._closed(program, self._rows(knowledge))
+        self._all = _Program(program, static)
+        self._added = static.terms.added()  # texts that rules have made, or name
+        self._hides = not options.surrogates and makes_surrogates(program.clauses)
         self.selection: Selection | None = None
         self._selected: _Program | None = None
         if wanted is not None:
-            self.selection = selected(
-                clauses_of(rules), self._closed(self._all.compiled), wanted, self._terms
-            )
+            self.selection = selected(clauses_of(rules), static, wanted)
             program = compiled(self.selection.clauses, key, transitive=options.transitive)
-            self._selected = _Program(program, self._closed)
+            self._selected = _Program(program, static)
         self._tried = self._redone = 0  # elements, and of these such that brought ontologies
 
     def _rows(self, knowledge: Knowledge) -> np.ndarray:
@@ -89,20 +85,20 @@ class ElementReasoner:
             rows.append(part)
         return np.concatenate(rows)
 
-    def _closed(self, program: Compiled) -> Run:
+    def _closed(self, program: Compiled, rows: np.ndarray) -> Run:
         """Static knowledge under a program: closed already, but for the workings of rules."""
         terms = TermTable(key=self._terms.key, below=self._terms)
         for constant in program.constants:
             terms.add(constant)
-        run = Run(program, terms, self.options, capacity=len(self._static))
+        run = Run(program, terms, self.options, capacity=len(rows))
         run.state_facts()
-        run.add(self._static, explicit=False)
+        run.add(rows, explicit=False)
         return run
 
     @cached_property
     def _known(self) -> frozenset[Conflict]:
         """The contradictions in static knowledge alone: an element that says it again adds none."""
-        found = conflicts_in(self._closed(self._all.compiled), self._meanings)
+        found = conflicts_in(self._all.static, self._meanings)
         return frozenset(conflict for _, conflict in found)
 
     def wanted(self, predicates: np.ndarray | None) -> np.ndarray | None:
@@ -115,6 +111,7 @@ class ElementReasoner:
         rows[:, :3] = triples[:, there].T
         rows[:, 4] = occurrences.element[there]
         terms = TermTable(occurrences.terms, key=self._terms.key, below=self._terms)
+        terms.add_chunk(self._added)
         self.conflicts, self.dropped = [], {}
         new = self._derived(rows, terms)
         return self._with(occurrences, new, terms) if len(new) else occurrences
@@ -183,6 +180,4 @@ class ElementReasoner:
         """The texts of derived triples that the occurrences do not have."""
         ids = np.unique(triples)
         ids = ids[~np.isin(ids, occurrences.terms.ids)]
-        for constant in self._all.compiled.constants:
-            terms.add(constant)
         return terms.subset(ids)

@@ -15,7 +15,7 @@ import numpy as np
 
 from penstock.reason import kernel
 from penstock.reason.code import compiled
-from penstock.reason.quads import DEAD, EXPLICIT, LEAST, PATH, entered, power_of_two
+from penstock.reason.quads import DEAD, EXPLICIT, KINDS, LEAST, PATH, entered, power_of_two
 from penstock.reason.solutions import Solutions
 from penstock.reason.support import (
     FACT,
@@ -33,7 +33,6 @@ from penstock.reason.support import (
 if TYPE_CHECKING:
     from penstock.reason.closing import Run
 
-KINDS = EXPLICIT - 1  # the bits of flags that say what terms are
 GIVEN = -1
 MOST_DEAD = 4096
 """Rows that have been taken away, before the table is written anew; as many as are there, if that is more."""

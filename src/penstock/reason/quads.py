@@ -18,6 +18,7 @@ WIDTH = 5
 
 # What is known of a row, in a byte: the kinds of its subject, object and graph (two bits each), and whether …
 IRI, BLANK, LITERAL = 0, 1, 2
+KINDS = (1 << 6) - 1
 EXPLICIT = 1 << 6  # … it was said, not only derived
 DEAD = 1 << 7  # … it has been taken away
 

@@ -21,17 +21,20 @@ from penstock.columns.terms import TermTable
 from penstock.reason.clauses import WORKINGS, Atom, Clause, Table, changed, variables_in
 from penstock.reason.closing import Run
 from penstock.reason.code import compiled
+from penstock.reason.quads import KINDS
 from penstock.terms import RDF, NamedNode, Term
 
-_OF_ONTOLOGIES = (
+OF_ONTOLOGIES = (
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "http://www.w3.org/2000/01/rdf-schema#",
     "http://www.w3.org/2002/07/owl#",
 )
-_OF_EVERYTHING = frozenset(
+"""The vocabularies in which ontologies are written."""
+OF_EVERYTHING = frozenset(
     NamedNode(iri)
     for iri in ("http://www.w3.org/2002/07/owl#Thing", "http://www.w3.org/2000/01/rdf-schema#Resource")
 )
+"""Classes that say nothing about an ontology."""
 ANY = 0
 LITERAL = -1  # any object that is a literal
 GUARD = "guard"  # what guards are called; no rule's name, for it reports and derives nothing
@@ -77,16 +80,18 @@ class _Instance:
                 yield key[0], key[1] if same_object else ANY
 
 
-def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted, terms: TermTable) -> Selection:
+def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted) -> Selection:
     """The clauses needed for what is wanted, above static knowledge that is closed under all of them."""
-    selecting = Selecting(clauses, terms.key)
-    known = TermTable(key=terms.key, below=terms)
-    questions = compiled(selecting.questions(), terms.key)
+    selecting = Selecting(clauses, closed.terms.key)
+    known = closed.terms
+    questions = compiled(selecting.questions(), known.key)
     for constant in questions.constants:
         known.add(constant)
     run = Run(questions, known, closed.options, capacity=closed.quads.count)
-    rows = closed.quads.rows[closed.quads.present()]
-    run.add(rows, explicit=False)
+    there = closed.quads.present()
+    rows = closed.quads.rows[there]
+    run.quads.add(rows, closed.quads.flags[there] & KINDS, explicit=False)
+    run.close()
     answers = [(clause, columns[1:]) for clause, _, columns in run.reported]
     named = set(np.unique(rows[rows[:, 3] != 0, 1]).tolist())
     return selecting.selection(answers, wanted, known, named)
@@ -275,10 +280,10 @@ def about_ontologies(atom: Atom) -> bool:
     if atom.predicate == RDF.type:
         return (
             isinstance(atom.object, NamedNode)
-            and atom.object.value.startswith(_OF_ONTOLOGIES)
-            and atom.object not in _OF_EVERYTHING
+            and atom.object.value.startswith(OF_ONTOLOGIES)
+            and atom.object not in OF_EVERYTHING
         )
-    return atom.predicate.value.startswith(_OF_ONTOLOGIES)
+    return atom.predicate.value.startswith(OF_ONTOLOGIES)
 
 
 def _of_ontologies_alone(clauses: Sequence[Clause]) -> frozenset[NamedNode]:
