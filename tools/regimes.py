@@ -111,6 +111,8 @@ def page(regime: str) -> str:
 
 
 def _filled(paragraph: str) -> str:
+    if paragraph.startswith("```"):
+        return paragraph
     return textwrap.fill(" ".join(paragraph.split()), 108, break_long_words=False, break_on_hyphens=False)
 
 

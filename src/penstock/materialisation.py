@@ -163,9 +163,8 @@ def refuse_conflicts(found: Materialised) -> None:
         first, *others = found.conflicts
         raise InputError(
             f"what was given is inconsistent: {conflict_text(first, found.rules)}",
-            hint=f"correct it, or drop the rule; there are {len(others):,} more contradictions"
-            if others
-            else "correct it, or drop the rule",
+            hint="correct it, drop the rule, or leave out --strict"
+            + (f"; there are {len(others):,} more contradictions" if others else ""),
         )
 
 

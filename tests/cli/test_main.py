@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 import penstock
 from penstock import cli
@@ -38,6 +39,23 @@ def test_help_teaches(capsys):
 def test_every_command_has_an_example_in_its_help(capsys, command):
     assert cli.call([command, "--help"]) == 0
     assert f"penstock {command}" in capsys.readouterr().out
+
+
+def test_every_example_has_a_line_of_its_own_in_the_help(capsys):
+    found = 0
+    for path, command in _commands(typer.main.get_command(cli.app)):
+        assert cli.call([*path, "--help"]) == 0
+        shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+        for example in re.findall(r"^ *(penstock .*)$", command.help, re.M):
+            found += 1
+            assert any(line and example.startswith(line) for line in shown), example
+    assert found > 20
+
+
+def _commands(command, path=()):
+    yield path, command
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _commands(below, (*path, name))
 
 
 @pytest.mark.parametrize("arguments", [["frob"], ["run"], ["check", "--frob"],

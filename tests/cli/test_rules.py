@@ -76,7 +76,8 @@ def test_list_the_regimes_and_the_rules_of_one(capsys):
     assert cli.call(["rules", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert tuple(line.split()[0] for line in lines) == REGIMES
-    assert lines[5].startswith("owl2-rl  61 rules, 18 checks  OWL 2 RL/RDF")
+    assert lines[5].startswith("owl2-rl      61 rules, 18 checks  OWL 2 RL/RDF")
+    assert lines[7].startswith("owl2-direct  9 rules              Our own")
     assert cli.call(["rules", "list", "rdfs"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert len(lines) == 19

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,11 @@ _spec.loader.exec_module(regimes)
 def test_a_page_is_up_to_date(name):
     written = (regimes.PAGES / f"{name}.md").read_text(encoding="utf-8")
     assert written == regimes.page(name), "PYTHONPATH=src .venv/bin/python tools/regimes.py writes it"
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_examples_stay_as_they_are_written(name):
+    assert set(re.findall(r"^```(.*)$", regimes.page(name), re.M)) == {"sparql", ""}
 
 
 def test_there_is_a_page_for_each_regime():

@@ -25,6 +25,8 @@ def bench(
 ) -> None:
     """Measures Penstock and, in the same run, a peer doing the same.
 
+    `list` says what there is to measure.
+
         penstock bench list
         penstock bench sequence
         penstock bench sequence --json

@@ -50,9 +50,12 @@ def generate(
 ) -> None:
     """Generates the benchmark's data: LUBM(N, SEED), the same as its own generator does, to the triple.
 
-    penstock lubm generate --universities 1 --out lubm1.nt
-    penstock lubm generate --universities 100 --stream --out departments.nq
-    penstock run chairs.rq --stream departments.nq
+    With --stream, every department is an element of a stream: a named graph
+    with its instant.
+
+        penstock lubm generate --universities 1 --out lubm1.nt
+        penstock lubm generate --universities 100 --stream --out departments.nq
+        penstock run chairs.rq --stream departments.nq --query-scope element
     """
     from penstock.scenarios.lubm.generating import Lubm
     from penstock.scenarios.lubm.writing import write

@@ -22,7 +22,8 @@ def map_(
 ) -> None:
     """Suggests a map for a table: what its columns mean in RDF, and where its time stands.
 
-    It is a guess from the first rows: read it, correct it, and give it to `penstock run --map`.
+    It is a guess from the first rows: read it, correct it,
+    and give it to `penstock run --map`.
 
         penstock map readings.csv > readings.map.json
         penstock run hot.rq --stream readings.csv --map readings.map.json

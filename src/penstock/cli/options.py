@@ -71,13 +71,16 @@ Rules = Annotated[
         "--rules",
         metavar="REGIME|FILE|DIR",
         help="Rules by which more follows from static knowledge and from stream elements: rdf, rdfs, rhodf,"
-        " dstar, p, owl2-rl, swclos2, or files of your own. May be given several times. INSERT … WHERE … in"
-        " query files are rules, too.",
+        " dstar, p, owl2-rl, swclos2, owl2-direct, or rules by their names, or files of your own. May be"
+        " given several times. INSERT … WHERE … in query files are rules, too. Of all these, such are used as"
+        " can contribute to answers; penstock explain lists them.",
     ),
 ]
 AllRules = Annotated[
     bool,
-    typer.Option("--all-rules", help="Use also those rules that can change no answer of the queries."),
+    typer.Option(
+        "--all-rules", help="Use also those rules that can change no answer of the queries, to compare."
+    ),
 ]
 RuleScope = Annotated[
     str,

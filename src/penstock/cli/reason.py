@@ -35,8 +35,9 @@ def reason(
         typer.Option(
             "--rules",
             metavar="REGIME|FILE|DIR",
-            help="By which rules: rdf, rdfs, rhodf, dstar, p, owl2-rl, swclos2, or files of your own. May be"
-            " given several times: a later rule replaces an earlier one of its name.",
+            help="By which rules: rdf, rdfs, rhodf, dstar, p, owl2-rl, swclos2, owl2-direct, or rules by"
+            " their names, or files of your own. May be given several times: a later rule replaces"
+            " an earlier one of its name.",
         ),
     ] = [],  # noqa: B006
     ontology: Annotated[

@@ -28,17 +28,21 @@ def list_(
 ) -> None:
     """Lists the regimes, or the rules of one: what it calls them, their names here, what they mean.
 
-    penstock rules list
-    penstock rules list rdfs
+    Each of the names can be given to --rules,
+    and to `penstock rules show`.
+
+        penstock rules list
+        penstock rules list rdfs
     """
     from penstock.rules.library import DESCRIPTIONS, entries_of, natural
 
     if regime is None:
+        wide = max(map(len, DESCRIPTIONS))
         for name, description in DESCRIPTIONS.items():
             found = entries_of(name)
             checks = sum(entry.is_check for entry in found)
             rules = count(len(found) - checks, "rule") + (f", {count(checks, 'check')}" if checks else "")
-            typer.echo(f"{name:8} {rules:20} {description}")
+            typer.echo(f"{name:{wide}}  {rules:19}  {description}")
         return
     rows = []
     for entry in entries_of(regime):
@@ -64,8 +68,11 @@ def show(
 ) -> None:
     """Shows the text of rules, as it runs.
 
-    penstock rules show cax-sco
-    penstock rules show rdfs9
+    A rule is found by its name,
+    and by what a regime calls it.
+
+        penstock rules show cax-sco
+        penstock rules show rdfs9
     """
     from penstock.rules.library import named
 
@@ -89,9 +96,12 @@ def copy(
 ) -> None:
     """Copies the rules of regimes into a directory, a file for each, to be edited and used instead.
 
-    penstock rules copy owl2-rl my-rules
-    rm my-rules/eq-ref.rq
-    penstock run fall.rq --stream prices.nq --rules my-rules
+    What is deleted there is not used,
+    and what is changed is used as it is then.
+
+        penstock rules copy owl2-rl my-rules
+        rm my-rules/eq-ref.rq
+        penstock run fall.rq --stream prices.nq --rules my-rules
     """
     from penstock.rules.library import ruleset
 
