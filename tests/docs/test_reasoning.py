@@ -45,7 +45,7 @@ def test_the_page_runs(tmp_path, monkeypatch, capfd):
             exec(compile(body, str(PAGE), "exec"), names)
         else:
             raise AssertionError(f"a {kind} block that is no file: {body}")
-    assert (commands, compared) == (8, 6)
+    assert (commands, compared) == (9, 7)
     assert "closed.ttl" in [path.name for path in tmp_path.iterdir()]
     assert "cax-dw" in capfd.readouterr().out
 
