@@ -64,11 +64,11 @@ class _BackwardCompiler(Compiler):
         for number, clause in enumerate(self.clauses):
             slots = {var: slot for slot, var in enumerate(clause.variables())}
             if in_python(clause):
-                all_[number] = self._read(number, clause, slots, set())
-                one[number] = self._read(number, clause, slots, set(slots))
+                all_[number] = self._read(number, clause, slots)
+                one[number] = self._read(number, clause, slots, known=True)
             else:
                 for head in (head for head in clause.head if is_bound(head, slots)):
-                    self._dispatch(head, self._read(number, clause, slots, set(), head))
+                    self._dispatch(head, self._read(number, clause, slots, head))
             most = max(most, len(slots))
         most = max([most, *(last - first for _, first, last, *_ in self.variants)])
         keys, entries, lists, places, pairs, pair_places = self._dispatching()
@@ -88,19 +88,27 @@ class _BackwardCompiler(Compiler):
         )
 
     def _read(
-        self, number: int, clause: Clause, slots: dict[Var, int], bound: set[Var], head: Atom | None = None
+        self,
+        number: int,
+        clause: Clause,
+        slots: dict[Var, int],
+        head: Atom | None = None,
+        *,
+        known: bool = False,
     ) -> int:
-        """A variant that looks up the body, given a head or what is bound: its number.
+        """A variant that looks up the body, given a head, nothing, or a solution that is known: its number.
 
-        Atoms come in an order in which as much as possible is bound.
+        Atoms come in an order in which as much as possible is bound. Of a known solution only the rows are
+        looked up: its conditions held when it was found, and the kinds of its terms are not kept.
         """
+        bound = set(slots) if known else set()
         begin = len(self.steps)
         if head is None:
             self.steps.append([0] * STEP_WIDTH)
         else:
             self._atom(head, slots, bound, before=False, new=True, edge=False)
             bound.update(head.variables())
-        waiting = [each for each in clause.conditions if native(each, clause)]
+        waiting = [] if known else [each for each in clause.conditions if native(each, clause)]
         left = list(range(len(clause.body)))
         while True:
             for condition in [each for each in waiting if variables_of(each) <= bound]:
