@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "results": BASE | {"algebra", "columns", "runtime", "sinks"},
     "warm": PIPELINE | {"materialisation", "pipeline"},
     "arguments": BASE,
-    "batches": BASE | {"algebra", "rules", "results", "runtime"},
+    "batches": BASE | {"algebra", "reason", "rules", "results", "runtime"},
     "registrations": API | {"arguments"},
     "materialisation": DATA | {"arguments", "knowledge", "reason", "rules", "sinks"},
     "api": API | {"arguments", "batches", "registrations"},

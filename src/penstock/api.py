@@ -253,7 +253,7 @@ class Engine(Registrations):
             latest = statistics
 
         def take(number: int, results: list[tuple[int, bytes]]) -> None:
-            batch = batch_of(number, self.queries, results, latest, checks)
+            batch = batch_of(number, self.queries, results, latest, checks, entailed.rules)
             latest.inconsistent += len(batch.inconsistent)
             if self.options.strict:
                 refuse_inconsistent(batch.inconsistent)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
+from penstock.reason.conflicts import axioms_of
 from penstock.results import no_answers
 from penstock.rules.rule import Rule
 from penstock.runtime.contract import RunStatistics
@@ -47,10 +48,12 @@ def batch_of(
     results: Iterable[tuple[int, bytes]],
     statistics: RunStatistics,
     checks: Sequence[Rule] = (),
+    rules: Sequence[Rule] = (),
 ) -> Batch:
     """The batch of that number from what the runtime hands on: (query or side output, Arrow IPC bytes).
 
-    The answers of `checks`, which come after the queries, are contradictions.
+    The answers of `checks`, which come after the queries, are contradictions; to each the triples are added
+    that contradict each other by its rule, one of `rules`.
     """
     batch = Batch(number, queries, statistics=statistics)
     tables: dict[int, list[pa.Table]] = {}
@@ -69,6 +72,11 @@ def batch_of(
             batch.tables[index] = table
         else:
             batch.inconsistent += _contradictions(checks[index - len(queries)], table)
+    if batch.inconsistent:
+        named = {rule.name: rule for rule in rules}
+        for record in batch.inconsistent:
+            rule = named.get(record["rule"])
+            record["triples"] = axioms_of(rule, record["bindings"]) if rule is not None else []
     return batch
 
 

@@ -325,11 +325,11 @@ def refuse_conflicts(entailed: Entailed) -> None:
 def refuse_inconsistent(records: Sequence[Mapping[str, Any]]) -> None:
     """With --strict, a run stops at the first element that contradicts what is known."""
     for record in records:
-        bound = ", ".join(f"?{name} = {text}" for name, text in record["bindings"].items())
+        said = record["triples"] or [f"?{name} = {text}" for name, text in record["bindings"].items()]
         who = f"the element {record['graph'] or ''} of {record['source']}" if record["source"] else "what"
         raise InputError(
             f"{who} that ended at {record['end']} is inconsistent:"
-            f" {record['rule']}: {record['meaning']} ({bound})",
+            + "\n    ".join([f" {record['rule']}: {record['meaning']}", *said]),
             hint="correct it, drop the rule, or leave out --strict: then it goes to the --inconsistent file",
         )
 

@@ -213,3 +213,5 @@ def test_on_spark(tmp_path):
         "08:00:11",
     )
     assert record["bindings"]["x"] == "<http://example.org/a>"
+    assert len(record["triples"]) == 3
+    assert f"<http://example.org/a> a {record['bindings']['c']}" in record["triples"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.algebra import nodes as a
 from penstock.algebra.printing import to_sexpr
@@ -22,23 +22,26 @@ def conflict_text(conflict: Conflict, rules: Iterable[Rule] = ()) -> str:
     """
     head = f"{conflict.rule}: {conflict.meaning}" if conflict.meaning else conflict.rule
     rule = next((rule for rule in rules if rule.name == conflict.rule), None)
-    axioms = list(_axioms(rule, dict(conflict.bindings))) if rule is not None else []
+    axioms = axioms_of(rule, dict(conflict.bindings)) if rule is not None else []
     if not axioms:
         axioms = [f"?{name} = {term}" for name, term in conflict.bindings]
     return "\n".join([head, *(shortened(f"    {axiom}", _LONGEST) for axiom in axioms)])
 
 
-def _axioms(rule: Rule, bindings: dict[str, Term]) -> Iterator[str]:
-    """The triples of a rule's patterns that the bindings make whole."""
+def axioms_of(rule: Rule, bindings: Mapping[str, Term | str]) -> list[str]:
+    """The triples of a rule's patterns that the bindings (terms, or their texts) make whole."""
     found: dict[str, None] = {}
     for check in rule.checks:
         for triple in _triples(check.query.pattern):
             terms = [bindings.get(term.name) if isinstance(term, a.Var) else term for term in triple]
             if None not in terms:
-                subject, predicate, object_ = (to_sexpr(term, prefixes=check.prefixes) for term in terms)
+                subject, predicate, object_ = (
+                    term if isinstance(term, str) else to_sexpr(term, prefixes=check.prefixes)
+                    for term in terms
+                )
                 verb = "a" if terms[1] == RDF.type else predicate
                 found.setdefault(f"{subject} {verb} {object_}")
-    return iter(found)
+    return list(found)
 
 
 def _triples(pattern: a.Pattern) -> Sequence[a.TriplePattern]:
