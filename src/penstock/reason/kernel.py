@@ -210,7 +210,8 @@ def close(code, below, table, count, done, limit, derived, dropped, remember, ag
     """Takes rows `again`, then rows until none waits, or `limit` have been taken.
 
     To `remember` is to keep, for each predicate, which variants can come further than their guard,
-    until a row comes that is a guard itself. Where elements bring guards, nothing is remembered.
+    until a row comes that is a guard itself. What an element brings is no guard any more: it would be
+    one for this element alone.
 
     `below` is static knowledge, with the same indexes; `table` is (rows, flags, by, slots, heads,
     following). Gives back the table, count and done, and the solutions of clauses that are looked
@@ -270,15 +271,11 @@ def close(code, below, table, count, done, limit, derived, dropped, remember, ag
             slot = pair_of(code.pairs, code.pair_places, predicate, rows[row, 2])
         if remember:
             if code.places[entry, 4] and guards[entry] <= MOST_GUARDS:
-                guards[entry] += 1
+                guards[entry] += 1 if element == 0 else MOST_GUARDS + 1
                 version += 1
-                if element != 0:
-                    remember = False
             if slot >= 0 and code.pair_places[slot, 2] and pair_guards[slot] <= MOST_GUARDS:
-                pair_guards[slot] += 1
+                pair_guards[slot] += 1 if element == 0 else MOST_GUARDS + 1
                 version += 1
-                if element != 0:
-                    remember = False
         lists, parts, begin, end = code.lists, 2, np.int64(0), np.int64(0)
         if remember and (tried[entry, 0] < MOST_MISSES or tried[entry, 0] < tried[entry, 1]):
             depends = rows[row, 2] if code.places[entry, 5] else np.int64(0)
