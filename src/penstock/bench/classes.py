@@ -22,7 +22,7 @@ OTHERS = 5_000  # classes that are not below the class of concern
 TRIPLES = 2_000_000
 SUBJECTS = 100_000
 PIECE = 100_000  # elements that are closed at a time
-REGIME = "rdfs"
+REGIME = "rhodf"
 
 _EX = "http://example.org/"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

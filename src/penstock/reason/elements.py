@@ -72,6 +72,8 @@ class ElementReasoner:
         if wanted is not None:
             self.selection = selected(clauses_of(rules), static, wanted)
             program = compiled(self.selection.clauses, key, transitive=options.transitive)
+            relations = self.selection.relations
+            static.quads.add(relations, np.zeros(len(relations), np.uint8), explicit=False)
             self._selected = _Program(program, static)
         self._tried = self._redone = 0  # elements, and of these such that brought ontologies
 

@@ -20,7 +20,7 @@ from penstock.columns.ids import id_of
 from penstock.columns.terms import TermTable
 from penstock.reason.clauses import WORKINGS, Atom, Clause, Table, changed, variables_in
 from penstock.reason.closing import Run
-from penstock.reason.code import compiled
+from penstock.reason.code import WORKINGS_ID, compiled, in_python
 from penstock.reason.quads import KINDS
 from penstock.terms import RDF, NamedNode, Term
 
@@ -52,6 +52,7 @@ class Selection:
     clauses: tuple[Clause, ...]
     predicates: np.ndarray | None  # of all triples that can take part; None: any
     reasons: dict[str, tuple[Key, ...]]
+    relations: np.ndarray  # rows of auxiliary relations, which some of the clauses look up
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class _Instance:
     workings: tuple[Key, ...] = ()  # of the premises, those that only rules derive
     reflexive: bool = False  # it derives only that things are in relation to themselves
     of_literals: bool = False  # what it copies has literals as objects: it relates two things already
+    literal: bool = False  # what it derives has a literal as its object, so no class
 
     def needs(self, key: Key) -> Iterator[Key]:
         """What it derives something with this key from."""
@@ -138,7 +140,7 @@ class Selecting:
         return [] if _says_nothing(clause) else [clause]
 
     def questions(self) -> list[Clause]:
-        """For each clause with axioms: where do they hold?"""
+        """For each clause that has axioms, and not only these: where do they hold?"""
         return [
             Clause(
                 str(number),
@@ -147,7 +149,7 @@ class Selecting:
                 shown=tuple(dict.fromkeys(var for atom in axioms for var in atom.variables())),
             )
             for number, axioms in enumerate(self.axioms)
-            if axioms
+            if axioms and len(axioms) < len(self.clauses[number].body)
         ]
 
     def guards(self) -> list[Clause]:
@@ -204,15 +206,55 @@ class Selecting:
         for instance in used:
             heads = reasons.setdefault(self.clauses[instance.clause].rule, {})
             heads.update(dict.fromkeys(instance.heads))
-        clauses = sorted({instance.clause for instance in used})
+        chosen = {number: self.clauses[number] for number in sorted({each.clause for each in used})}
+        relations = [np.empty((0, 5), np.int64)]
+        for number in chosen:
+            found = self._looked_up(number, instances, used, roots)
+            if found is not None:
+                chosen[number] = found[0]
+                relations.append(found[1])
         predicates = None
         if all(predicate != ANY for predicate, _ in needed):
             predicates = np.array(sorted({predicate for predicate, _ in needed}), np.int64)
         return Selection(
-            (*(self.clauses[number] for number in clauses), *guards),
+            (*chosen.values(), *guards),
             predicates,
             {rule: tuple(heads) for rule, heads in reasons.items()},
+            np.concatenate(relations),
         )
+
+    def _looked_up(
+        self, number: int, instances: Sequence[_Instance], used: Sequence[_Instance], roots: set[Key]
+    ) -> tuple[Clause, np.ndarray] | None:
+        """A clause that leads from classes to classes, if that is closed: only to those that others need.
+
+        Whoever is of a class is then led by it to the classes that are asked for, and to none between.
+        """
+        clause = self.clauses[number]
+        premises = [atom for atom in clause.body if atom not in self.axioms[number]]
+        if in_python(clause) or len(clause.head) != 1 or len(premises) != 1:
+            return None
+        [head], [premise] = clause.head, premises
+        if head.subject != premise.subject or not all(map(_of_a_class, (head, premise))):
+            return None
+        if any(not _about(each, self.axioms[number]) for each in clause.conditions):
+            return None
+        mine = [each for each in instances if each.clause == number]
+        edges = np.array([(each.premises[0][1], each.heads[0][1]) for each in mine], np.int64)
+        others = roots | {key for each in used if each.clause != number for key in each.premises}
+        if any(each.copies and not each.literal for each in used) or not (edges != ANY).all():
+            return None
+        if any(predicate == ANY and class_ != LITERAL for predicate, class_ in others):
+            return None
+        if (self.type, ANY) in others or not _composed(edges):
+            return None
+        wanted = np.array([class_ for predicate, class_ in others if predicate == self.type], np.int64)
+        edges = edges[np.isin(edges[:, 1], wanted)]
+        relation = NamedNode(f"urn:penstock:leads#{number}")
+        rows = np.zeros((len(edges), 5), np.int64)
+        rows[:, [0, 2]], rows[:, 1], rows[:, 3] = edges, id_of(relation, self.key), WORKINGS_ID
+        leads = Atom(premise.object, relation, head.object, WORKINGS)
+        return Clause(clause.rule, (leads, premise), clause.head), rows
 
     def _instances(
         self, answers: Iterable[tuple[Clause, np.ndarray]], terms: TermTable, named: set[int]
@@ -259,6 +301,8 @@ class Selecting:
             tuple(dict.fromkeys(self._key(atom, bound) for atom in premises if atom.graph is not None)),
             bool(clause.head) and all(atom.subject == atom.object for atom in clause.head),
             all(Call("ISLITERAL", (atom.object,)) in clause.conditions for atom in copied),
+            bool(clause.head)
+            and all(Call("ISLITERAL", (atom.object,)) in clause.conditions for atom in clause.head),
         )
 
     def _key(self, atom: Atom, bound: dict[Var, int], conditions: Sequence[Expression] = ()) -> Key:
@@ -347,6 +391,33 @@ def _allows(table: Table, bound: dict[Var, int], terms: TermTable) -> bool:
     )
 
 
+def _of_a_class(atom: Atom) -> bool:
+    """Whether an atom says that a variable is of a class that a variable stands for."""
+    return (
+        atom.predicate == RDF.type
+        and atom.graph is None
+        and isinstance(atom.subject, Var)
+        and isinstance(atom.object, Var)
+        and atom.subject != atom.object
+    )
+
+
+def _composed(edges: np.ndarray) -> bool:
+    """Whether a relation has all compositions of its pairs, but for those of something with itself."""
+    ids, numbers = np.unique(edges, return_inverse=True)
+    first, last = numbers.reshape(-1, 2).T
+    order = np.argsort(first, kind="stable")
+    first, last = first[order], last[order]
+    begin, end = (np.searchsorted(first, last, side) for side in ("left", "right"))
+    counts = end - begin
+    source = np.repeat(first, counts)
+    within = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
+    target = last[np.repeat(begin, counts) + within]
+    apart = source != target
+    pairs, known = source[apart] * len(ids) + target[apart], first * len(ids) + last
+    return bool(np.isin(pairs, known).all())
+
+
 def _possible(instances: list[_Instance], named: set[int]) -> list[_Instance]:
     """Those whose workings can be there: static ones with some predicates are, others must be derived."""
     derived = {ANY, *named}
@@ -395,7 +466,8 @@ def _needed(
         elif class_ == ANY:
             fitting = by_predicate[predicate] + by_predicate[ANY]
         else:
-            fitting = by_head[key] + by_head[predicate, ANY] + by_predicate[ANY]
+            others = by_head[predicate, ANY] + by_predicate[ANY]
+            fitting = by_head[key] + [number for number in others if not instances[number].literal]
         for number in fitting:
             if instances[number].heads and (instances[number].copies or not used[number]):
                 used[number] = True
