@@ -80,9 +80,9 @@ def test_an_element_that_comes_too_late_is_kept_whole_and_counted_once(tmp_path,
     late = line(1) + line(1, '"2"').replace(READS, "urn:unread") + line(3).replace(READS, "urn:unread")
     pieces = iter([late + line(30)])
 
-    def write(self, batch_id, rejected=(), late=()):
+    def write(self, batch_id, rejected=(), late=(), inconsistent=()):
         """Also goes on with the stream, once the first piece was read: minutes 1 and 3 are too late."""
-        original(self, batch_id, rejected, late)
+        original(self, batch_id, rejected, late, inconsistent)
         with (tmp_path / "s.nq").open("a") as file:
             file.write(next(pieces, ""))
         if late:

@@ -31,7 +31,7 @@ def test_half_of_the_typed_triples_are_below_the_class():
 
 
 def test_the_engine_and_look_ups_find_the_same_instances(tmp_path):
-    parents, typed = classes.class_tree(), classes.instances(3_000)
+    parents, typed = classes.class_tree(2_000, others=300), classes.instances(3_000, 2_000, 300)
     tree, stream = tmp_path / "tree.nt", tmp_path / "stream.nq"
     classes.write_tree(parents, tree)
     classes.write_stream(typed, stream)

@@ -209,6 +209,13 @@ def _answers(
     streams = [*staying.default, *staying.derived]
     wholes = {source.number: source for source in streams if isinstance(source, Shown)}
     scope = At(
-        own, default_graph(own), tuple(instants_of(query, whole)), now, None, effort, instant, whole, wholes
+        own,
+        default_graph(own),
+        tuple(instants_of(query, whole)),
+        now,
+        effort=effort,
+        instant=instant,
+        staying=whole,
+        wholes=wholes,
     )
     return evaluate_form(query, scope)

@@ -86,12 +86,12 @@ def write_tree(parents: list[int], path: Path) -> None:
         )
 
 
-def instances(count: int) -> list[int]:
+def instances(count: int, subclasses: int = SUBCLASSES, others: int = OTHERS) -> list[int]:
     """The classes of streaming triples: every second one is not below the class of concern."""
     chance = random.Random(8)
-    last = SUBCLASSES + OTHERS
+    last = subclasses + others
     return [
-        chance.randint(SUBCLASSES + 1, last) if place % 2 else chance.randint(0, SUBCLASSES)
+        chance.randint(subclasses + 1, last) if place % 2 else chance.randint(0, subclasses)
         for place in range(count)
     ]
 
