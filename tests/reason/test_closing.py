@@ -233,3 +233,20 @@ def test_no_rules_and_rules_that_say_what_is_there(text):
         added = graph_of(said, None, key=7)
         made.add(added.triples, added.terms)
     assert (made.triples.shape[1], made.inferred.shape[1], made.conflicts()) == (2, 0, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT { ?x :h [ :h ?y ] } WHERE { ?x :p*/:q ?y }",
+        "INSERT { ?y :h _:n . _:n :h ?z } WHERE { ?x :p*/:p ?y . ?y :p ?z }",
+        "INSERT { [] :of ?x ; :by ?y } WHERE { ?x :q ?z . ?x :p? ?y }",
+    ],
+)
+def test_a_solution_has_one_invented_node_however_long_its_path_is(text):
+    triples = [(ex(s), ex(p), ex(o)) for s, p, o in ("apa", "apb", "bpa", "aqb", "bqa")]
+    made = Closure([rule("own", text)], 7)
+    added = graph_of(triples, None, key=7)
+    made.add(added.triples, added.terms)
+    store = naively_closed([rule("own", text).text], triples)
+    assert unnamed(terms_of(made.triples, made.terms)) == unnamed(default_graph(store))

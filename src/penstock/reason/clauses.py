@@ -316,9 +316,10 @@ class _Reader:
             tuple(table.mapped(change) for table in case.tables),
             None if shown is None else tuple(shown),
         )
-        if shown is not None:  # what was replaced by a term or another variable is shown all the same
-            others = [(var, named[var]) for var in shown if named.get(var, var) != var]
-            made = replace(made, binds=(*made.binds, *others))
+        # What was replaced by a term or another variable is told all the same, and names invented nodes.
+        told = shown if shown is not None else _visible(named) if made.invents() else ()
+        others = tuple((var, named[var]) for var in told if named.get(var, var) != var)
+        made = replace(made, binds=(*made.binds, *others))
         yield made
 
     def _occurrences(self, var: Position, graph: GraphName) -> tuple[Atom, Atom]:
@@ -326,6 +327,11 @@ class _Reader:
             Atom(var, self._fresh(), self._fresh(), graph),
             Atom(self._fresh(), self._fresh(), var, graph),
         )
+
+
+def _visible(vars_: Iterable[Var]) -> list[Var]:
+    """The variables that the author of a rule has written, in an order."""
+    return sorted((var for var in vars_ if not var.name.startswith(".")), key=lambda var: var.name)
 
 
 def _conjuncts(condition: Expression) -> list[Expression]:
