@@ -109,7 +109,10 @@ def handed_over(case: ClosureCase, random: Random) -> ClosureCase:
         portions=tuple(sorted(random.randint(0, size) for _ in range(random.choice((0, 0, 1, 3))))),
         batches=tuple(sorted(random.randint(0, count) for _ in range(random.choice((0, 1, 2))))),
         leaving=tuple(sorted(random.randint(0, len(case.passing)) for _ in range(random.choice((0, 1, 3))))),
-        options=Options(*(random.random() < 0.7 for _ in range(3))),
+        options=Options(
+            *(random.random() < 0.7 for _ in range(3)),
+            memory=random.choice([(2, 1, 1), (4, 2, 3), Options().memory]),
+        ),
     )
 
 

@@ -38,6 +38,7 @@ class Options:
     representatives: bool = True
     specialise: bool = True
     transitive: bool = True
+    memory: tuple[int, int, int] = (1 << 12, 1 << 8, 1 << 6)  # of specialising, see `kernel.close`
     most_invented: int = 100_000  # of those that come from others in a long row
     most_generations: int = 5_000  # and how long a row may be at all
     surrogates: bool = False  # whether triples with nodes that stand for literals are shown
@@ -164,7 +165,7 @@ class Run:
                     quads.done + AT_A_TIME,
                     self.derived,
                     self.dropped,
-                    self.options.specialise,
+                    self.options.memory if self.options.specialise else (0, 0, 0),
                     self._again,
                     self.classes.table,
                     self._equal,

@@ -154,11 +154,6 @@ def larger(rows, flags, by):
     return more_rows, more_flags, more_by
 
 
-MEMO = 1 << 12  # predicates (with objects) of which it is remembered which variants have a guard
-MOST_MISSES = 1 << 8  # of a predicate, after which remembering must have paid
-MOST_GUARDS = 1 << 6  # rows of a predicate, more of which are no guards
-
-
 @njit(cache=True)
 def guarded(code, variant, below, table, row, env, kinds):
     """Whether a variant that a row begins can come further than the first atom that it looks up."""
@@ -206,12 +201,13 @@ def open_to(steps, step, env, classes):
 
 
 @njit(cache=True)
-def close(code, below, table, count, done, limit, derived, dropped, remember, again, classes, equal, fragile):
+def close(code, below, table, count, done, limit, derived, dropped, memory, again, classes, equal, fragile):
     """Takes rows `again`, then rows until none waits, or `limit` have been taken.
 
-    To `remember` is to keep, for each predicate, which variants can come further than their guard,
-    until a row comes that is a guard itself. What an element brings is no guard any more: it would be
-    one for this element alone.
+    For each predicate (with its object) it is remembered which variants can come further than their
+    guard, until a row comes that is a guard itself. What an element brings is no guard any more: it would
+    be one for this element alone. `memory` says of how many (a power of two, or 0), after how many misses
+    of a predicate remembering must have paid, and how many rows of a predicate may be guards.
 
     `below` is static knowledge, with the same indexes; `table` is (rows, flags, by, slots, heads,
     following). Gives back the table, count and done, and the solutions of clauses that are looked
@@ -231,8 +227,9 @@ def close(code, below, table, count, done, limit, derived, dropped, remember, ag
     found = np.empty((16, code.most + 2), np.int64)
     given = 0
     has_below = low_rows.shape[0] > 0
-    memo = np.zeros((MEMO, 5), np.int64)  # predicate, object, version, first and last in active
-    active, used = np.empty(1024, np.int64), 0
+    cells, most_misses, most_guards = memory
+    memo = np.zeros((cells, 5), np.int64)  # predicate, object, version, first and last in active
+    active, used = np.empty(4 * cells, np.int64), 0
     version = 1
     tried = np.zeros((code.places.shape[0], 2), np.int64)  # of each entry: misses and hits
     guards = np.zeros(code.places.shape[0], np.int64)  # rows so far, where they are guards
@@ -269,17 +266,17 @@ def close(code, below, table, count, done, limit, derived, dropped, remember, ag
         slot = np.int64(-1)
         if code.places[entry, 3]:
             slot = pair_of(code.pairs, code.pair_places, predicate, rows[row, 2])
-        if remember:
-            if code.places[entry, 4] and guards[entry] <= MOST_GUARDS:
-                guards[entry] += 1 if element == 0 else MOST_GUARDS + 1
+        if cells:
+            if code.places[entry, 4] and guards[entry] <= most_guards:
+                guards[entry] += 1 if element == 0 else most_guards + 1
                 version += 1
-            if slot >= 0 and code.pair_places[slot, 2] and pair_guards[slot] <= MOST_GUARDS:
-                pair_guards[slot] += 1 if element == 0 else MOST_GUARDS + 1
+            if slot >= 0 and code.pair_places[slot, 2] and pair_guards[slot] <= most_guards:
+                pair_guards[slot] += 1 if element == 0 else most_guards + 1
                 version += 1
         lists, parts, begin, end = code.lists, 2, np.int64(0), np.int64(0)
-        if remember and (tried[entry, 0] < MOST_MISSES or tried[entry, 0] < tried[entry, 1]):
+        if cells and (tried[entry, 0] < most_misses or tried[entry, 0] < tried[entry, 1]):
             depends = rows[row, 2] if code.places[entry, 5] else np.int64(0)
-            cell = np.int64(key_of(depends, predicate, 0, 0, 0, 3) & np.uint64(MEMO - 1))
+            cell = np.int64(key_of(depends, predicate, 0, 0, 0, 3) & np.uint64(cells - 1))
             if memo[cell, 0] != predicate or memo[cell, 1] != depends or memo[cell, 2] != version:
                 if memo[cell, 0] != predicate or memo[cell, 1] != depends:
                     tried[entry, 0] += 1
@@ -302,7 +299,7 @@ def close(code, below, table, count, done, limit, derived, dropped, remember, ag
                         many = guards[which] if how == UNGUARDED or which >= 0 else pair_guards[-1 - which]
                         if (
                             how == UNGUARDED
-                            or many > MOST_GUARDS
+                            or many > most_guards
                             or guarded(
                                 code,
                                 variant,
