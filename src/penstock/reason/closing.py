@@ -20,7 +20,7 @@ from penstock.reason.code import Code, Compiled, compiled
 from penstock.reason.equality import Apart, Equality, depends, equality_in
 from penstock.reason.inventing import Inventing
 from penstock.reason.maintenance import Instances, Maintenance
-from penstock.reason.quads import DEAD, EXPLICIT, LEAST, LITERAL, Quads, power_of_two
+from penstock.reason.quads import DEAD, EXPLICIT, LEAST, LITERAL, Quads, entered, power_of_two
 from penstock.reason.solutions import Solutions, kinds_of
 from penstock.reason.support import FACT
 from penstock.reason.surrogates import makes_surrogates, with_surrogates
@@ -269,14 +269,23 @@ class Run:
 
     # --- tables and solutions --------------------------------------------------------------------
 
-    def linked(self, code: Code) -> tuple[np.ndarray, ...]:
-        """The rows, which are closed, as a table for a program to stand above, with the indexes it needs."""
-        quads = self.quads
-        size = power_of_two(quads.count)
+    def linked(self, code: Code, predicates: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+        """The rows, which are closed, as a table for a program to stand above, with the indexes it needs.
+
+        With `predicates`, only rows that have one of these.
+        """
+        count = self.quads.count
+        rows, flags, by = (each[:count] for each in (self.quads.rows, self.quads.flags, self.quads.by))
+        slots = self.quads.slots
+        if predicates is not None:
+            kept = np.isin(rows[:, 1], predicates)
+            rows, flags, by = rows[kept], flags[kept], by[kept]
+            slots = entered(rows, len(rows), 2 * power_of_two(len(rows)))
+        size = power_of_two(len(rows))
         heads, following = kernel.relinked(
-            quads.rows, quads.by, quads.count, code.masks, code.keys, code.entries, code.places, size
+            rows, by, len(rows), code.masks, code.keys, code.entries, code.places, size
         )
-        return quads.rows[: quads.count], quads.flags, quads.slots, heads, following
+        return rows, flags, slots, heads, following
 
     def look_at(self, found: np.ndarray) -> None:
         """Goes on with the solutions that the kernel has given out."""

@@ -12,9 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
-from penstock.columns.ids import hash_text
+from penstock.algebra.nodes import Var
+from penstock.columns import interning
+from penstock.columns.ids import HASHED, hash_text, id_of
 from penstock.columns.terms import TermChunk, TermTable
-from penstock.decode.occurrences import Occurrences, merge_terms
+from penstock.decode.occurrences import Occurrences
+from penstock.jit import njit
 from penstock.knowledge.graphs import Knowledge
 from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import OPTIONS, Conflict, Options, Run, conflicts_in, name_text
@@ -37,7 +40,17 @@ class _Program:
 
     @cached_property
     def below(self) -> tuple[np.ndarray, ...] | None:
-        return self.static.linked(self.compiled.code) if self.static.quads.count else None
+        return self.static.linked(self.compiled.code, self._predicates()) if self.static.quads.count else None
+
+    def _predicates(self) -> np.ndarray | None:
+        """Those of static rows that clauses look up, or derive; None: any."""
+        asked = [atom for clause in self.compiled.clauses if len(clause.body) > 1 for atom in clause.body]
+        asked += [atom for clause in self.compiled.clauses for atom in clause.head]
+        if any(isinstance(atom.predicate, Var) for atom in asked):
+            return None
+        return np.array(
+            [id_of(each, self.static.terms.key) for each in {atom.predicate for atom in asked}], np.int64
+        )
 
     def run(self, rows: np.ndarray, terms: TermTable, options: Options) -> Run:
         """Rows of elements, and all that follows from them."""
@@ -107,15 +120,17 @@ class ElementReasoner:
         return None
 
     def close(self, occurrences: Occurrences) -> Occurrences:
-        triples = np.stack([occurrences.subject, occurrences.predicate, occurrences.object])
-        there = np.flatnonzero(triples[0] != 0)  # an element without triples is a row of zeros
-        rows = np.zeros((len(there), 5), np.int64)
-        rows[:, :3] = triples[:, there].T
-        rows[:, 4] = occurrences.element[there]
+        there = occurrences.subject != 0  # an element without triples is a row of zeros
+        rows = np.zeros((len(occurrences), 5), np.int64)
+        for place, column in enumerate(occurrences.columns[:3]):
+            rows[:, place] = column
+        rows[:, 4] = first_rows(interning.frozen(occurrences.element)) + 1  # 0 is static knowledge
         terms = TermTable(occurrences.terms, key=self._terms.key, below=self._terms)
         terms.add_chunk(self._added)
         self.conflicts, self.dropped = [], {}
-        new = self._derived(rows, terms)
+        new = self._derived(rows if there.all() else rows[there], terms)
+        number = occurrences.element
+        self.conflicts = [(int(number[own - 1]), conflict) for own, conflict in self.conflicts]
         return self._with(occurrences, new, terms) if len(new) else occurrences
 
     def _derived(self, rows: np.ndarray, terms: TermTable) -> np.ndarray:
@@ -124,10 +139,10 @@ class ElementReasoner:
             return self._new(self._all.run(rows, terms, self.options))
         chosen = rows
         if self.selection.predicates is not None:
-            chosen = rows[np.isin(rows[:, 1], self.selection.predicates)]
+            chosen = rows[interning.among(rows[:, 1].copy(), self.selection.predicates)]
         run = self._selected.run(chosen, terms, self.options)
         again = run.elements_with(GUARD)
-        self._tried += len(np.unique(rows[:, 4]))
+        self._tried += np.count_nonzero(np.bincount(rows[:, 4]))
         self._redone += len(again)
         new = self._new(run, again)
         if len(again):
@@ -156,30 +171,51 @@ class ElementReasoner:
     def _with(self, occurrences: Occurrences, new: np.ndarray, terms: TermTable) -> Occurrences:
         """The occurrences, and behind them what was derived."""
         subject, predicate, object_, _, element = new.T
-        elements, first = np.unique(occurrences.element, return_index=True)
-        of = first[np.searchsorted(elements, element)]
-        columns = zip(
-            occurrences.columns,
-            (subject, predicate, object_, occurrences.start[of], occurrences.end[of]),
-            strict=True,
+        of = element - 1  # a row of the same element
+        derived = Occurrences(
+            subject,
+            predicate,
+            object_,
+            occurrences.start[of],
+            occurrences.end[of],
+            graph=occurrences.graph[of] if len(occurrences.graph) else occurrences.graph,
+            element=occurrences.element[of],
         )
-        graph = occurrences.graph
-        return replace(
-            occurrences,
-            **dict(
-                zip(
-                    ("subject", "predicate", "object", "start", "end"),
-                    (np.concatenate(pair) for pair in columns),
-                    strict=True,
-                )
-            ),
-            element=np.concatenate([occurrences.element, element]),
-            graph=np.concatenate([graph, graph[of]]) if len(graph) else graph,
-            terms=merge_terms([occurrences.terms, self._texts(occurrences, new[:, :3], terms)]),
+        columns = ("subject", "predicate", "object", "start", "end", "graph", "element")
+        both = {
+            name: np.concatenate([getattr(occurrences, name), getattr(derived, name)]) for name in columns
+        }
+        return replace(occurrences, **both, terms=self._texts(occurrences.terms, new[:, :3], terms))
+
+    def _texts(self, known: TermChunk, triples: np.ndarray, terms: TermTable) -> TermChunk:
+        """Texts that are known, and behind them those of derived triples that are not among them."""
+        ids = interning.distinct(np.ascontiguousarray(triples).reshape(-1), HASHED)
+        more = terms.subset(ids[~interning.among(ids, interning.frozen(known.ids))])
+        if not len(more):
+            return known
+        return TermChunk(
+            np.concatenate([known.ids, more.ids]),
+            np.concatenate([known.offsets, known.offsets[-1] + more.offsets[1:]]),
+            np.concatenate([known.data, more.data]),
         )
 
-    def _texts(self, occurrences: Occurrences, triples: np.ndarray, terms: TermTable) -> TermChunk:
-        """The texts of derived triples that the occurrences do not have."""
-        ids = np.unique(triples)
-        ids = ids[~np.isin(ids, occurrences.terms.ids)]
-        return terms.subset(ids)
+
+@njit(cache=True)
+def first_rows(element):
+    """Of each row the first one that is of the same element."""
+    size = 64
+    while size < 2 * element.size:
+        size *= 2
+    slots = np.full(size, -1, np.int32)
+    first = np.empty(element.size, np.int64)
+    for row in range(element.size):
+        if row and element[row] == element[row - 1]:
+            first[row] = first[row - 1]
+            continue
+        slot = np.int64(np.uint64(element[row]) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(33)) & (size - 1)
+        while slots[slot] >= 0 and element[slots[slot]] != element[row]:
+            slot = (slot + 1) & (size - 1)
+        if slots[slot] < 0:
+            slots[slot] = row
+        first[row] = slots[slot]
+    return first

@@ -1,0 +1,68 @@
+"""Elements that are closed together are closed as if each were alone, in whatever order their rows come."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.reason.rule_texts import rules
+from tests.reason.test_closing import ex, graph
+from tests.reason.test_selecting import DOMAIN, OWL, found, occurrences
+
+from penstock.columns.terms import TermTable
+from penstock.decode.occurrences import Occurrences
+from penstock.knowledge.graphs import Knowledge, graph_of
+from penstock.plan.analysis.wanted import EVERYTHING
+from penstock.reason.closing import Closure
+from penstock.reason.elements import ElementReasoner
+from penstock.terms import RDF, NamedNode
+
+NAMES = ("subclass", "subclasses", "domain", "range", "inverse", "apart")
+
+
+def reordered(given: Occurrences, order: np.ndarray) -> Occurrences:
+    columns = ("subject", "predicate", "object", "start", "end", "element")
+    return replace(given, **{name: getattr(given, name)[order] for name in columns})
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rows_of_elements_may_come_in_any_order(seed):
+    random_ = random.Random(seed)
+    static = [
+        *graph(random_, random_.randint(0, 10)),
+        (ex("A"), NamedNode(OWL + "disjointWith"), ex("B")),
+        (ex("p"), DOMAIN, ex("A")),
+    ]
+    base, added = Closure(rules(*NAMES), 7), graph_of(static, None, key=7)
+    base.add(added.triples, added.terms)
+    knowledge = Knowledge((None,), (base.triples,), base.terms)
+    elements = [graph(random_, random_.randint(0, 6)) for _ in range(8)]
+    elements[3] += [(ex("x"), RDF.type, ex("A")), (ex("x"), RDF.type, ex("B"))]
+    given = occurrences(elements, 7)
+    graphs = TermTable(given.terms, key=7)
+    names = np.array([graphs.add(ex(f"graph{-number}")) for number in given.element.tolist()], np.int64)
+    given = replace(given, graph=names, terms=graphs.chunk())
+    order = np.array(random_.sample(range(len(given)), len(given)))
+    mixed = replace(reordered(given, order), graph=given.graph[order])
+    for want in (None, frozenset({(RDF.type, ex("A")), (ex("p"), None)})):
+        reasoner = ElementReasoner(rules(*NAMES), knowledge, wanted=want)
+        ways = []
+        for each in (given, mixed):
+            closed = reasoner.close(each)
+            conflicts = sorted(map(str, reasoner.conflicts))
+            assert len(np.unique(closed.terms.ids)) == len(closed.terms.ids)
+            of = {number: (start, name) for number, start, name in rows_of(each)}
+            assert all(of[number] == (start, name) for number, start, name in rows_of(closed))
+            ways.append((found(closed, EVERYTHING), conflicts))
+        alone: set = set()
+        for number in range(len(elements)):
+            one = reordered(given, np.flatnonzero(given.element == -1 - number))
+            alone |= found(reasoner.close(one), EVERYTHING)
+        assert ways[0] == ways[1] and ways[0][0] == alone
+        assert any(str(-4) in conflict for conflict in ways[0][1])
+
+
+def rows_of(given: Occurrences):
+    return zip(given.element.tolist(), given.start.tolist(), given.graph.tolist(), strict=True)
