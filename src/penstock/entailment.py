@@ -183,7 +183,7 @@ def _chosen(
         selection = ElementReasoner(rules, Knowledge.of(graphs, key), wanted=want).selection
     if selection is None:
         return tuple(rules)
-    return tuple(rule for rule in rules if rule.name in selection.reasons)
+    return tuple(rule for rule in rules if rule.name in selection.rules)
 
 
 def streaming(entailment: Entailment) -> list[ParsedQuery]:

@@ -9,6 +9,7 @@ import pytest
 from tests.reason.rule_texts import RULES, rule, rules
 from tests.reason.test_closing import NIL, PREDICATES, THINGS, TINY, closure_of, ex, graph
 
+from penstock.bench.classes import class_tree
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.knowledge.graphs import Knowledge, graph_of
@@ -117,9 +118,31 @@ def test_rules_without_axioms_and_without_use_are_left_out():
     )
     knowledge = Knowledge((None,), (base.triples,), base.terms)
     reasoner = ElementReasoner(program, knowledge, wanted=frozenset({(RDF.type, ex("B"))}))
-    assert sorted(reasoner.selection.reasons) == ["domain", "subclass"]
+    assert sorted(reasoner.selection.rules) == ["domain", "subclass"]
     reasoner = ElementReasoner(program, knowledge, wanted=frozenset({(ex("r"), None)}))
-    assert sorted(reasoner.selection.reasons) == ["inverse"]
+    assert sorted(reasoner.selection.rules) == ["inverse"]
+
+
+def test_a_tree_of_thousands_of_classes():
+    classes = [ex(f"Class{number}") for number in range(3401)]
+    below = NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
+    parents = class_tree(3000, 8, 400)
+    static = [(classes[child], below, classes[parent]) for child, parent in enumerate(parents) if parent >= 0]
+    program = rules("subclass", "subclasses", "domain", "range")
+    base = closure_of(("subclass", "subclasses", "domain", "range"), [static])
+    knowledge = Knowledge((None,), (base.triples,), base.terms)
+    want = frozenset({(RDF.type, classes[0]), (RDF.type, classes[5])})
+    some, all_ = ElementReasoner(program, knowledge, wanted=want), ElementReasoner(program, knowledge)
+    of_five, children = {5}, list(enumerate(parents))
+    for child, parent in children:
+        of_five |= {child} if parent in of_five else set()
+    assert some.selection.rules == {"subclass"}
+    assert len(some.selection.relations) == 3000 + len(of_five) - 1
+    random_ = random.Random(5)
+    elements = [[(ex("x"), RDF.type, random_.choice(classes))] for _ in range(3000)]
+    given = occurrences(elements, base.key)
+    assert found(some.close(given), want) == found(all_.close(given), want)
+    assert len(some.close(given)) < 2 * len(given) + len(of_five) < len(all_.close(given))
 
 
 @pytest.mark.parametrize(

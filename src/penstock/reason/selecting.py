@@ -10,7 +10,7 @@ closed with all clauses instead. So the choice is never one of right or wrong, o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from penstock.columns.terms import TermTable
 from penstock.reason.clauses import WORKINGS, Atom, Clause, Table, changed, variables_in
 from penstock.reason.closing import Run
 from penstock.reason.code import WORKINGS_ID, compiled, in_python
+from penstock.reason.instances import ANY, LITERAL, Instances, composed, keys_in, needed, possible
 from penstock.reason.quads import KINDS
 from penstock.terms import RDF, NamedNode, Term
 
@@ -35,51 +36,20 @@ OF_EVERYTHING = frozenset(
     for iri in ("http://www.w3.org/2002/07/owl#Thing", "http://www.w3.org/2000/01/rdf-schema#Resource")
 )
 """Classes that say nothing about an ontology."""
-ANY = 0
-LITERAL = -1  # any object that is a literal
 GUARD = "guard"  # what guards are called; no rule's name, for it reports and derives nothing
 
 Wanted = frozenset[tuple[Term | None, Term | None]]
 """Predicates, and of rdf:type also classes; None: any."""
-Key = tuple[int, int]
-"""Of a triple its predicate, and if that is rdf:type its class; 0: any."""
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The clauses that are needed, guards among them, and by rule what it derives that is needed."""
+    """The clauses that are needed, guards among them."""
 
     clauses: tuple[Clause, ...]
     predicates: np.ndarray | None  # of all triples that can take part; None: any
-    reasons: dict[str, tuple[Key, ...]]
+    rules: frozenset[str]  # whose clauses they are
     relations: np.ndarray  # rows of auxiliary relations, which some of the clauses look up
-
-
-@dataclass(frozen=True)
-class _Instance:
-    """What a clause derives, and from what, where its axioms are bound.
-
-    What a clause copies has the same predicate in its head and in a premise, whatever that is; `copies`
-    are such premises, and whether they have the same object, too.
-    """
-
-    clause: int
-    heads: tuple[Key, ...]
-    premises: tuple[Key, ...]
-    copies: tuple[bool, ...] = ()
-    workings: tuple[Key, ...] = ()  # of the premises, those that only rules derive
-    reflexive: bool = False  # it derives only that things are in relation to themselves
-    of_literals: bool = False  # what it copies has literals as objects: it relates two things already
-    literal: bool = False  # what it derives has a literal as its object, so no class
-
-    def needs(self, key: Key) -> Iterator[Key]:
-        """What it derives something with this key from."""
-        yield from self.premises
-        for same_object in self.copies:
-            if key[0] == ANY and self.of_literals:
-                yield ANY, LITERAL
-            else:
-                yield key[0], key[1] if same_object else ANY
 
 
 def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted) -> Selection:
@@ -94,9 +64,13 @@ def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted) -> Selectio
     rows = closed.quads.rows[there]
     run.quads.add(rows, closed.quads.flags[there] & KINDS, explicit=False)
     run.close()
-    answers = [(clause, columns[1:]) for clause, _, columns in run.reported]
-    named = set(np.unique(rows[rows[:, 3] != 0, 1]).tolist())
-    return selecting.selection(answers, wanted, known, named)
+    answers: dict[Clause, list[np.ndarray]] = defaultdict(list)
+    for question, _, columns in run.reported:
+        answers[question].append(columns[1:])
+    named = np.unique(rows[rows[:, 3] != 0, 1])
+    return selecting.selection(
+        {question: np.concatenate(parts, axis=1) for question, parts in answers.items()}, wanted, known, named
+    )
 
 
 class Selecting:
@@ -171,11 +145,7 @@ class Selecting:
         return list(found)
 
     def selection(
-        self,
-        answers: Iterable[tuple[Clause, np.ndarray]],
-        wanted: Wanted,
-        terms: TermTable,
-        named: set[int],
+        self, answers: Mapping[Clause, np.ndarray], wanted: Wanted, terms: TermTable, named: np.ndarray
     ) -> Selection:
         """What is needed, given the answers to `questions` as columns by variable.
 
@@ -183,48 +153,43 @@ class Selecting:
         """
         instances = self._instances(answers, terms, named)
         guards = self.guards()
-        roots = {
-            (ANY if p is None else id_of(p, self.key), ANY if c is None else id_of(c, self.key))
-            for p, c in wanted
-        }
-        watched = [(self._key(guard.body[0], {}), bool(guard.conditions)) for guard in guards]
-        roots |= {key for key, apart in watched if not apart}
+        pairs = [[ANY if each is None else id_of(each, self.key) for each in pair] for pair in wanted]
+        roots = [np.array(pairs, np.int64)]
+        roots += [self._key(guard.body[0], {}, 1) for guard in guards if not guard.conditions]
         # Of relations that everything has to itself, only what relates two things is watched.
-        watching: list[int] = []
-        for predicate in {key[0] for key, apart in watched if apart}:
-            for number, instance in enumerate(instances):
-                names = any(head[0] == predicate for head in instance.heads) and not instance.reflexive
-                copies = any(head[0] == ANY for head in instance.heads)
-                if names or (copies and not (instance.copies and instance.of_literals)):
-                    watching.append(number)
-                    roots.update(instance.needs((predicate, ANY)))
-        for instance in instances:
-            if self.clauses[instance.clause].is_check:
-                roots.update(instance.premises)  # all of them: a check copies nothing
-        needed, used = _needed(instances, roots, watching)
-        reasons: dict[str, dict[Key, None]] = {}
-        for instance in used:
-            heads = reasons.setdefault(self.clauses[instance.clause].rule, {})
-            heads.update(dict.fromkeys(instance.heads))
-        chosen = {number: self.clauses[number] for number in sorted({each.clause for each in used})}
+        watching = [np.zeros(len(each), bool) for each in instances]
+        for predicate in {id_of(guard.body[0].predicate, self.key) for guard in guards if guard.conditions}:
+            for each, watch in zip(instances, watching, strict=True):
+                if not each.reflexive:
+                    watch |= (each.heads[..., 0] == predicate).any(axis=1)
+                if not (each.copies and each.of_literals):
+                    watch |= (each.heads[..., 0] == ANY).any(axis=1)
+                if each.copies and watch.any():
+                    roots.append(np.array([(predicate, ANY)]))
+        for each, watch in zip(instances, watching, strict=True):
+            watch |= self.clauses[each.clause].is_check
+        predicates, used = needed(instances, keys_in(roots), watching)
+        roots += [each.premises[watch] for each, watch in zip(instances, watching, strict=True)]
+        chosen = {
+            each.clause: self.clauses[each.clause]
+            for each, some in zip(instances, used, strict=True)
+            if some.any()
+        }
         relations = [np.empty((0, 5), np.int64)]
         for number in chosen:
             found = self._looked_up(number, instances, used, roots)
             if found is not None:
                 chosen[number] = found[0]
                 relations.append(found[1])
-        predicates = None
-        if all(predicate != ANY for predicate, _ in needed):
-            predicates = np.array(sorted({predicate for predicate, _ in needed}), np.int64)
         return Selection(
             (*chosen.values(), *guards),
-            predicates,
-            {rule: tuple(heads) for rule, heads in reasons.items()},
+            None if ANY in predicates else predicates,
+            frozenset(clause.rule for clause in chosen.values()),
             np.concatenate(relations),
         )
 
     def _looked_up(
-        self, number: int, instances: Sequence[_Instance], used: Sequence[_Instance], roots: set[Key]
+        self, number: int, instances: Sequence[Instances], used: Sequence[np.ndarray], roots: list[np.ndarray]
     ) -> tuple[Clause, np.ndarray] | None:
         """A clause that leads from classes to classes, if that is closed: only to those that others need.
 
@@ -239,16 +204,17 @@ class Selecting:
             return None
         if any(not _about(each, self.axioms[number]) for each in clause.conditions):
             return None
-        mine = [each for each in instances if each.clause == number]
-        edges = np.array([(each.premises[0][1], each.heads[0][1]) for each in mine], np.int64)
-        others = roots | {key for each in used if each.clause != number for key in each.premises}
-        if any(each.copies and not each.literal for each in used) or not (edges != ANY).all():
+        [mine] = (each for each in instances if each.clause == number)
+        edges = np.stack([mine.premises[:, 0, 1], mine.heads[:, 0, 1]], axis=1)
+        taken = [each.take(some) for each, some in zip(instances, used, strict=True) if some.any()]
+        if any(each.copies and not each.literal for each in taken) or not (edges != ANY).all():
             return None
-        if any(predicate == ANY and class_ != LITERAL for predicate, class_ in others):
+        others = keys_in([*roots, *(each.premises for each in taken if each.clause != number)])
+        if ((others[:, 0] == ANY) & (others[:, 1] != LITERAL)).any():
             return None
-        if (self.type, ANY) in others or not _composed(edges):
+        wanted = others[others[:, 0] == self.type, 1]
+        if (wanted == ANY).any() or not composed(edges):
             return None
-        wanted = np.array([class_ for predicate, class_ in others if predicate == self.type], np.int64)
         edges = edges[np.isin(edges[:, 1], wanted)]
         relation = NamedNode(f"urn:penstock:leads#{number}")
         rows = np.zeros((len(edges), 5), np.int64)
@@ -257,61 +223,78 @@ class Selecting:
         return Clause(clause.rule, (leads, premise), clause.head), rows
 
     def _instances(
-        self, answers: Iterable[tuple[Clause, np.ndarray]], terms: TermTable, named: set[int]
-    ) -> list[_Instance]:
-        found: dict[_Instance, None] = {}
-        for question, columns in answers:
-            number = int(question.rule)
-            vars_ = question.shown
-            tables = self.clauses[number].tables
-            for row in np.unique(columns, axis=1).T.tolist():
-                bound = dict(zip(vars_, row, strict=True))
-                if all(_allows(table, bound, terms) for table in tables):
-                    found.setdefault(self._instance(number, bound))
-        for number, axioms in enumerate(self.axioms):
-            if not axioms:
-                found.setdefault(self._instance(number, {}))
+        self, answers: Mapping[Clause, np.ndarray], terms: TermTable, named: np.ndarray
+    ) -> list[Instances]:
+        """Of each clause that can say something, where it does."""
+        bound = {
+            int(question.rule): dict(zip(question.shown, columns, strict=True))
+            for question, columns in answers.items()
+        }
+        bound |= {number: {} for number, axioms in enumerate(self.axioms) if not axioms}
+        found = (self._where_bound(number, columns, terms) for number, columns in sorted(bound.items()))
         # What follows from axioms alone is there already.
-        saying = (each for each in found if each is not None)
-        return _possible([each for each in saying if each.premises or each.copies], named)
+        saying = [each for each in found if each.premises.shape[1] or each.copies]
+        return possible([each.distinct() for each in saying], named)
 
-    def _instance(self, number: int, bound: dict[Var, int]) -> _Instance | None:
-        """What a clause says where its axioms are bound so; None if it then says nothing."""
+    def _where_bound(self, number: int, bound: dict[Var, np.ndarray], terms: TermTable) -> Instances:
+        """What a clause says where its axioms are bound; an instance for each row of the columns."""
         clause = self.clauses[number]
+        count = len(next(iter(bound.values()))) if bound else 1
+        saying = np.ones(count, bool)
+        for table in clause.tables:
+            saying &= _allowed(table, bound, terms, count)
         premises = [atom for atom in clause.body if atom not in self.axioms[number]]
-
-        def known(atom: Atom) -> Atom:
-            return atom.mapped(lambda each: bound.get(each, each) if isinstance(each, Var) else each)
-
-        if clause.head and set(map(known, clause.head)) <= set(map(known, premises)):
-            return None
+        if clause.head:  # that is not among the premises
+            saying &= ~np.logical_and.reduce(
+                [
+                    np.logical_or.reduce([self._same(head, atom, bound, count) for atom in premises])
+                    for head in clause.head
+                ]
+            )
         copied: list[Atom] = []
         if len(clause.head) == 1 and isinstance(predicate := clause.head[0].predicate, Var):
             if predicate not in bound:
                 copied = [atom for atom in premises if atom.predicate == predicate]
-        return _Instance(
+        of_literals = {atom for atom in (*clause.head, *clause.body) if _is_literal(atom, clause.conditions)}
+
+        def keys(atoms: Iterable[Atom], conditions: Sequence[Expression] = ()) -> np.ndarray:
+            found = [self._key(atom, bound, count, conditions) for atom in atoms]
+            return np.stack(found, axis=1) if found else np.empty((count, 0, 2), np.int64)
+
+        return Instances(
             number,
-            tuple(dict.fromkeys(self._key(atom, bound) for atom in clause.head)),
-            tuple(
-                dict.fromkeys(
-                    self._key(atom, bound, clause.conditions) for atom in premises if atom not in copied
-                )
-            ),
+            keys(clause.head),
+            keys((atom for atom in premises if atom not in copied), clause.conditions),
+            keys(atom for atom in premises if atom.graph is not None)[..., 0],
             tuple(dict.fromkeys(atom.object == clause.head[0].object for atom in copied)),
-            tuple(dict.fromkeys(self._key(atom, bound) for atom in premises if atom.graph is not None)),
-            bool(clause.head) and all(atom.subject == atom.object for atom in clause.head),
-            all(Call("ISLITERAL", (atom.object,)) in clause.conditions for atom in copied),
-            bool(clause.head)
-            and all(Call("ISLITERAL", (atom.object,)) in clause.conditions for atom in clause.head),
-        )
+            reflexive=bool(clause.head) and all(atom.subject == atom.object for atom in clause.head),
+            of_literals=of_literals.issuperset(copied),
+            literal=bool(clause.head) and of_literals.issuperset(clause.head),
+        ).take(saying)
 
-    def _key(self, atom: Atom, bound: dict[Var, int], conditions: Sequence[Expression] = ()) -> Key:
-        predicate, object_ = (self._id(each, bound) for each in (atom.predicate, atom.object))
-        if predicate == ANY and Call("ISLITERAL", (atom.object,)) in conditions:
-            return ANY, LITERAL
-        return predicate, object_ if predicate == self.type else ANY
+    def _same(self, one: Atom, other: Atom, bound: dict[Var, np.ndarray], count: int) -> np.ndarray:
+        """Where two atoms are the same."""
+        same = np.ones(count, bool)
+        for positions in zip(one.positions, other.positions, strict=True):
+            if any(
+                isinstance(each, Var) and each not in bound or each in (None, WORKINGS) for each in positions
+            ):
+                same &= positions[0] == positions[1]
+            else:
+                same &= self._ids(positions[0], bound) == self._ids(positions[1], bound)
+        return same
 
-    def _id(self, position, bound: dict[Var, int]) -> int:
+    def _key(
+        self, atom: Atom, bound: dict[Var, np.ndarray], count: int, conditions: Sequence[Expression] = ()
+    ) -> np.ndarray:
+        """An atom's key in each instance."""
+        predicate = np.broadcast_to(self._ids(atom.predicate, bound), count)
+        class_ = np.where(predicate == self.type, self._ids(atom.object, bound), ANY)
+        if _is_literal(atom, conditions):
+            class_[predicate == ANY] = LITERAL
+        return np.stack([predicate, class_], axis=1)
+
+    def _ids(self, position, bound: dict[Var, np.ndarray]) -> np.ndarray | int:
         if isinstance(position, Var):
             return bound.get(position, ANY)
         return id_of(position, self.key)
@@ -382,13 +365,21 @@ def _about(condition: Expression, axioms: Sequence[Atom]) -> bool:
     return variables_in(condition) <= {var for atom in axioms for var in atom.variables()}
 
 
-def _allows(table: Table, bound: dict[Var, int], terms: TermTable) -> bool:
-    """Whether VALUES has a row that agrees with what is bound."""
-    places = [place for place, var in enumerate(table.vars) if var in bound]
-    return any(
-        all(row[place] is None or terms.add(row[place]) == bound[table.vars[place]] for place in places)
-        for row in table.rows
-    )
+def _allowed(table: Table, bound: dict[Var, np.ndarray], terms: TermTable, count: int) -> np.ndarray:
+    """Where VALUES has a row that agrees with what is bound."""
+    allowed = np.zeros(count, bool)
+    for row in table.rows:
+        fits = np.ones(count, bool)
+        for var, term in zip(table.vars, row, strict=True):
+            if var in bound and term is not None:
+                fits &= bound[var] == terms.add(term)
+        allowed |= fits
+    return allowed
+
+
+def _is_literal(atom: Atom, conditions: Sequence[Expression]) -> bool:
+    """Whether conditions say that an atom's object is a literal."""
+    return Call("ISLITERAL", (atom.object,)) in conditions
 
 
 def _of_a_class(atom: Atom) -> bool:
@@ -400,78 +391,3 @@ def _of_a_class(atom: Atom) -> bool:
         and isinstance(atom.object, Var)
         and atom.subject != atom.object
     )
-
-
-def _composed(edges: np.ndarray) -> bool:
-    """Whether a relation has all compositions of its pairs, but for those of something with itself."""
-    ids, numbers = np.unique(edges, return_inverse=True)
-    first, last = numbers.reshape(-1, 2).T
-    order = np.argsort(first, kind="stable")
-    first, last = first[order], last[order]
-    begin, end = (np.searchsorted(first, last, side) for side in ("left", "right"))
-    counts = end - begin
-    source = np.repeat(first, counts)
-    within = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
-    target = last[np.repeat(begin, counts) + within]
-    apart = source != target
-    pairs, known = source[apart] * len(ids) + target[apart], first * len(ids) + last
-    return bool(np.isin(pairs, known).all())
-
-
-def _possible(instances: list[_Instance], named: set[int]) -> list[_Instance]:
-    """Those whose workings can be there: static ones with some predicates are, others must be derived."""
-    derived = {ANY, *named}
-    kept: dict[_Instance, None] = {}
-    while True:
-        more = [
-            each
-            for each in instances
-            if each not in kept and all(predicate in derived for predicate, _ in each.workings)
-        ]
-        if not more:
-            return list(kept)
-        kept.update(dict.fromkeys(more))
-        derived.update(predicate for each in more for predicate, _ in each.heads)
-
-
-def _needed(
-    instances: Sequence[_Instance], roots: set[Key], watching: Sequence[int]
-) -> tuple[set[Key], list[_Instance]]:
-    """All keys that something wanted may depend on, and the instances that derive one of them, or watch."""
-    by_head: dict[Key, list[int]] = defaultdict(list)
-    by_predicate: dict[int, list[int]] = defaultdict(list)
-    for number, instance in enumerate(instances):
-        for predicate, class_ in instance.heads:
-            by_head[predicate, class_].append(number)
-            by_predicate[predicate].append(number)
-    used = [False] * len(instances)
-    for number in watching:
-        used[number] = True
-    needed: set[Key] = set()
-    waiting = list(roots)
-    while waiting:
-        key = waiting.pop()
-        if key in needed:
-            continue
-        needed.add(key)
-        predicate, class_ = key
-        if key == (ANY, LITERAL):  # what is said to be of a class is none, nor what is itself a subject
-            fitting: Iterable[int] = (
-                number
-                for number, each in enumerate(instances)
-                if not each.reflexive and any(class_ == ANY for _, class_ in each.heads)
-            )
-        elif predicate == ANY:
-            fitting = range(len(instances))
-        elif class_ == ANY:
-            fitting = by_predicate[predicate] + by_predicate[ANY]
-        else:
-            others = by_head[predicate, ANY] + by_predicate[ANY]
-            fitting = by_head[key] + [number for number in others if not instances[number].literal]
-        for number in fitting:
-            if instances[number].heads and (instances[number].copies or not used[number]):
-                used[number] = True
-                waiting += instances[number].needs(key)
-    for number, instance in enumerate(instances):
-        used[number] |= not instance.heads  # checks: what they need is among the roots
-    return needed, [instance for instance, yes in zip(instances, used, strict=True) if yes]
