@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "terms": {"errors", "timeline"},
     "algebra": BASE,
     "languages": BASE | {"algebra"},
-    "functions": BASE | {"algebra"},
+    "functions": BASE | {"algebra", "columns"},
     "jit": set(),
     "columns": BASE | {"jit"},
     "decode": BASE | {"jit", "columns"},

@@ -201,6 +201,50 @@ def numbered(ids):
 
 
 @njit(cache=True)
+def numbered_rows(columns):
+    """The rows where each combination of columns first comes, and for each row which of these it has."""
+    slots = np.full(1024, -1, np.int32)
+    found = np.empty(slots.size // 2, np.int64)
+    numbers = np.empty(columns.shape[1], np.int32)
+    count = 0
+    for i in range(columns.shape[1]):
+        slot = _slot_of_row(slots, found, columns, i)
+        if slots[slot] < 0:
+            if count == found.size:
+                slots = np.full(4 * slots.size, -1, np.int32)
+                larger = np.empty(slots.size // 2, np.int64)
+                larger[:count] = found
+                found = larger
+                for k in range(count):
+                    slots[_slot_of_row(slots, found, columns, found[k])] = k
+                slot = _slot_of_row(slots, found, columns, i)
+            slots[slot] = count
+            found[count] = i
+            count += 1
+        numbers[i] = slots[slot]
+    return found[:count], numbers
+
+
+@njit(cache=True)
+def _slot_of_row(slots, found, columns, row):
+    """The slot that holds the number of a row's combination, or the free one where it belongs."""
+    mixed = np.uint64(0)
+    for column in range(columns.shape[0]):
+        mixed = (mixed ^ np.uint64(columns[column, row])) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    slot = np.int64(mixed >> np.uint64(20)) & (slots.size - 1)
+    while slots[slot] >= 0:
+        other = found[slots[slot]]
+        same = True
+        for column in range(columns.shape[0]):
+            same &= columns[column, other] == columns[column, row]
+        if same:
+            break
+        slot = (slot + 1) & (slots.size - 1)
+    return slot
+
+
+@njit(cache=True)
 def among(ids, wanted):
     """Which of the ids are among the wanted ones."""
     size = 64
@@ -213,6 +257,18 @@ def among(ids, wanted):
     for i in range(ids.size):
         mask[i] = slots[_free_or_same(slots, wanted, ids[i])] >= 0
     return mask
+
+
+@njit(cache=True)
+def starting(texts, places, beginning):
+    """Which of the texts at these places begin in some way."""
+    found = np.empty(len(places), np.bool_)
+    base, wanted = address_of(texts), address_of(beginning)
+    for i in range(len(places)):
+        found[i] = places[i] & LONGEST >= len(beginning) and equal_bytes(
+            base, places[i] >> LENGTH_BITS, wanted, 0, len(beginning)
+        )
+    return found
 
 
 _NO_SUFFIX = frozen(np.empty(0, np.uint8))

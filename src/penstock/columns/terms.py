@@ -26,6 +26,7 @@ from penstock.columns.ids import (
 )
 from penstock.columns.places import LENGTH_BITS, LONGEST
 from penstock.columns.rendering import render
+from penstock.columns.texts import Texts
 from penstock.errors import InputError
 from penstock.terms import Literal, Term
 
@@ -221,19 +222,22 @@ class TermTable:
 
     def add_all(self, terms: Sequence[Term]) -> np.ndarray:
         """Takes over many terms; their ids."""
-        texts = [term_text(term) for term in terms]
-        offsets = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum([len(text) for text in texts], out=offsets[1:])
-        if len(texts) and np.diff(offsets).max() > LONGEST:
-            raise InputError(f"a term of {int(np.diff(offsets).max()):,} bytes is longer than 128 MiB")
-        data = np.frombuffer(b"".join(texts), np.uint8)
-        ids = hash_texts(offsets, data, self.key)
-        inline = np.zeros(len(texts), bool)
+        ids = np.zeros(len(terms), np.int64)
         for i, term in enumerate(terms):
             if isinstance(term, Literal) and (id_ := id_of(term, self.key)) < HASHED:
-                ids[i], inline[i] = id_, True
-        chunk = TermChunk(ids, offsets, data)
-        self.add_chunk(chunk.among(ids[~inline]) if inline.any() else chunk)
+                ids[i] = id_
+        hashed = np.flatnonzero(ids == UNBOUND)
+        ids[hashed] = self.add_texts([term_text(terms[i]) for i in hashed.tolist()])
+        return ids
+
+    def add_texts(self, texts: Sequence[bytes]) -> np.ndarray:
+        """Takes over the N-Triples texts of many terms that have no inline id; their ids."""
+        longest = max(map(len, texts), default=0)
+        if longest > LONGEST:
+            raise InputError(f"a term of {longest:,} bytes is longer than 128 MiB")
+        made = Texts.of(texts)
+        ids = hash_texts(*made, self.key)
+        self.add_chunk(TermChunk(ids, *made))
         return ids
 
     def _located(self, ids: np.ndarray, *, offered: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -289,10 +293,10 @@ class TermTable:
         known, places = self._places(ids)
         return known[places >> LENGTH_BITS]
 
-    def last_bytes(self, ids: np.ndarray) -> np.ndarray:
-        """The last byte of the text of each hashed id: of a literal without tag and datatype, a quote."""
+    def starting(self, ids: np.ndarray, beginning: bytes) -> np.ndarray:
+        """Whether the text of each hashed id begins in some way."""
         known, places = self._places(ids)
-        return known[(places >> LENGTH_BITS) + (places & LONGEST) - 1]
+        return interning.starting(interning.frozen(known), places, np.frombuffer(beginning, np.uint8))
 
     def _places(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Texts, and the place of each hashed id's text in them."""

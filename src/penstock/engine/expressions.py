@@ -22,6 +22,7 @@ from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
 from penstock.engine.thresholds import threshold
 from penstock.functions.chance import solution_seed
+from penstock.functions.columnar import distinct, distinct_rows, is_made_of_texts, made_of_texts
 from penstock.functions.errors import ExpressionError
 from penstock.functions.evaluate import Context, compile_term, compile_truth
 from penstock.functions.temporal import Duration, Moment
@@ -38,6 +39,7 @@ _ROUNDING = 2.0**-50  # some ulps: covers the conversion from decimal and one op
 _EXACT = 2.0**53  # integers up to here are exact in float64
 TRUE = (ids.BOOLEAN << ids.TAG_SHIFT) | 1
 FALSE = ids.BOOLEAN << ids.TAG_SHIFT
+_START, _END = "(start", "(end"  # columns of the interval, beside those of variables
 NUMBER, INSTANT, DURATION = "number", "instant", "duration"
 
 
@@ -97,7 +99,15 @@ class Evaluator:
         def value(lookup: Callable, context: Context) -> int:
             return self.terms.add(compiled(lookup, context))
 
-        return self._row_by_row(expression, frame, value, place, unseeded)
+        if not is_made_of_texts(expression):
+            return self._row_by_row(expression, frame, value, place, unseeded)
+        columns = {name: frame.column(name) for name in _looks_at(expression)[0]}
+        chosen, numbers = distinct(expression, columns, self.terms)
+        result, known = (each[numbers] for each in made_of_texts(expression, chosen, self.terms))
+        if not known.all():
+            rest = np.flatnonzero(~known)
+            result[rest] = self._row_by_row(expression, frame.take(rest), value, place, unseeded)
+        return result
 
     # --- truth ---
 
@@ -222,15 +232,18 @@ class Evaluator:
         """`value` for each distinct combination of what the expression looks at; 0 for an error."""
         names, timed, random = _looks_at(expression)
         seen = frame.vars if random else tuple(name for name in frame.vars if name in names)
-        parts = [frame.column(name) for name in seen]
+        columns = {name: frame.column(name) for name in seen}
         if timed or random:
-            parts += [frame.start, frame.end]
-        if parts:
-            rows, inverse = _distinct_rows(np.stack(parts))
+            columns |= {_START: frame.start, _END: frame.end}
+        if not columns:
+            rows, inverse = {}, np.zeros(len(frame), np.int64)
+        elif random:
+            rows, inverse = distinct_rows(columns)
         else:
-            rows, inverse = np.empty((0, 1), np.int64), np.zeros(len(frame), np.int64)
-        results = np.zeros(rows.shape[1], np.int64)
-        for i, row in enumerate(rows.T.tolist()):
+            rows, inverse = distinct(expression, columns, self.terms)
+        combinations = zip(*(column.tolist() for column in rows.values()), strict=True) if rows else [()]
+        results = np.zeros(inverse.max(initial=0) + 1, np.int64)
+        for i, row in enumerate(combinations):
             bindings = dict(zip(seen, row, strict=False))  # the interval may follow
             start, end = row[-2:] if timed or random else (0, 0)
             seeding = _own_bindings(bindings, unseeded) if random else None
@@ -392,18 +405,3 @@ def _looks_at(expression: Expression) -> tuple[set[str], bool, bool]:
             timed |= below_timed
             random |= below_random
     return names, timed, random
-
-
-def _distinct_rows(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct columns-tuples and, for each row, which one it is."""
-    if columns.shape[0] == 1:
-        values, inverse = np.unique(columns[0], return_inverse=True)
-        return values[None, :], inverse.reshape(-1)
-    order = np.lexsort(columns[::-1])
-    ordered = columns[:, order]
-    new = np.empty(ordered.shape[1], bool)
-    new[0] = True
-    np.any(ordered[:, 1:] != ordered[:, :-1], axis=0, out=new[1:])
-    inverse = np.empty(len(new), np.int64)
-    inverse[order] = np.cumsum(new) - 1
-    return ordered[:, new], inverse

@@ -446,7 +446,9 @@ class Closure:
         if not mark:
             rows, explicit = rows[~explicit], explicit[~explicit]
         if self._hides:
-            rows = rows[explicit | ~with_surrogates(quads.rows[rows, :3].T, self.terms)]
+            derived = rows[~explicit]
+            explicit[~explicit] = ~with_surrogates(quads.rows[derived, :3].T, self.terms)
+            rows = rows[explicit]
         return np.ascontiguousarray(quads.rows[rows, :3].T)
 
     def _told_apart(self, triples: np.ndarray, mark: int) -> np.ndarray:

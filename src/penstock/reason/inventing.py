@@ -11,10 +11,15 @@ from collections import Counter
 import numpy as np
 
 from penstock.algebra.nodes import Var
+from penstock.columns import interning
+from penstock.columns.ids import UNBOUND
+from penstock.columns.memory import address_of
 from penstock.errors import InputError
+from penstock.jit import njit
 from penstock.reason.clauses import Clause
 from penstock.reason.solutions import Solutions
 
+LEAST = 1024  # terms that there is room for at first
 SHALLOW = 10  # generations that are nothing unusual, however many terms there are
 
 
@@ -24,7 +29,8 @@ class Inventing:
     def __init__(self, most_invented: int, most_generations: int) -> None:
         self.most_invented = most_invented
         self.most_generations = most_generations
-        self.generations: dict[int, int] = {}
+        self._generations = interning.new_table(LEAST)  # by id, as a table of places
+        self._known = 0
         self.counts: Counter[str] = Counter()
 
     def note(self, clause: Clause, solutions: Solutions) -> None:
@@ -36,14 +42,10 @@ class Inventing:
         next_ = self._generation(body, len(solutions.elements)) + 1
         deepest = 0
         for column in made:
-            new = column != 0
+            new = column != UNBOUND
             for other in body:
                 new &= column != other
-            for id_, generation in zip(column[new].tolist(), next_[new].tolist(), strict=True):
-                if id_ not in self.generations:
-                    self.generations[id_] = generation
-                    self.counts[clause.rule] += 1
-                    deepest = max(deepest, generation)
+            deepest = max(deepest, self._enter(clause, column[new], next_[new]))
         count = self.counts[clause.rule]
         if deepest > self.most_generations or (deepest > SHALLOW and count > self.most_invented):
             what = "invents blank nodes" if clause.invents() else "computes new terms"
@@ -56,12 +58,33 @@ class Inventing:
     def _generation(self, columns: list[np.ndarray], rows: int) -> np.ndarray:
         """The latest generation among the terms of each row."""
         latest = np.zeros(rows, np.int64)
-        if self.generations:
+        if self._known:
             for column in columns:
-                distinct, numbers = np.unique(column, return_inverse=True)
-                of = np.array([self.generations.get(id_, 0) for id_ in distinct.tolist()], np.int64)
-                np.maximum(latest, of[numbers], out=latest)
+                np.maximum(latest, interning.places_of(self._generations, column), out=latest)
         return latest
+
+    def _enter(self, clause: Clause, ids: np.ndarray, generations: np.ndarray) -> int:
+        """Notes of terms, unless they are known, when they came; the latest generation of the others."""
+        needed = interning.table_size(self._known + len(ids))
+        if needed > len(self._generations):
+            self._generations = interning.grown(self._generations, needed // len(self._generations))
+        before = self._known
+        self._known, deepest = _entered(self._generations, self._known, ids, generations)
+        self.counts[clause.rule] += self._known - before
+        return deepest
+
+
+@njit(cache=True)
+def _entered(table, known, ids, generations):
+    """How many terms are known then, and the latest generation of those that were not."""
+    address, mask, deepest = address_of(table), interning.mask_of(table), 0
+    for i in range(ids.size):
+        slot = interning.slot_of(address, mask, ids[i])
+        if table[slot] == 0:
+            table[slot], table[slot + 1] = ids[i], generations[i]
+            known += 1
+            deepest = max(deepest, generations[i])
+    return known, deepest
 
 
 def _computed(clause: Clause, solutions: Solutions) -> list[np.ndarray]:

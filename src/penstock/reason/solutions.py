@@ -7,23 +7,23 @@ node is named after its rule, its label and the solution: the same solution has 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from penstock.algebra.nodes import Call, Expression, Var
-from penstock.columns.ids import HASHED
+from penstock.columns.ids import HASHED, UNBOUND
 from penstock.columns.terms import TermTable
+from penstock.columns.texts import Texts, joined
+from penstock.functions.columnar import Columns, distinct, distinct_rows, is_made_of_texts, made_of_texts
 from penstock.functions.errors import ExpressionError
-from penstock.functions.evaluate import Context, compile_term, compile_truth
+from penstock.functions.evaluate import Context, Lookup, compile_term, compile_truth
 from penstock.reason.classes import Classes
 from penstock.reason.clauses import WORKINGS, Clause, Table, variables_in
 from penstock.reason.code import KINDS, WORKINGS_ID, native
 from penstock.reason.equality import depends
 from penstock.reason.quads import BLANK, IRI, LITERAL
-from penstock.terms import XSD, BlankNode, Term
-
-UNBOUND = 0
+from penstock.terms import BlankNode, Term
 
 
 class Solutions:
@@ -59,7 +59,7 @@ class Solutions:
             ready = next((each for each in conditions if not variables_in(each) & later), None)
             if ready is not None:
                 conditions.remove(ready)
-                self._keep(self._each(ready, self._truth))
+                self._keep(self._holds(ready))
                 continue
             bound = {var for var, _ in binds}
             table = next((each for each in tables if not bound & set(each.vars)), None)
@@ -68,7 +68,7 @@ class Solutions:
                 self._join(table)
             else:
                 var, expression = binds.pop(0)
-                self.columns[var] = self._each(expression, self._bind)
+                self.columns[var] = self._values(expression)
             later = {var for var, _ in binds} | {var for each in tables for var in each.vars}
         return self
 
@@ -137,67 +137,65 @@ class Solutions:
         self.columns = {var: column[chosen] for var, column in self.columns.items()}
         self.elements = self.elements[chosen]
 
-    def _each(self, expression: Expression, evaluate: Callable) -> np.ndarray:
-        """An expression's value for each solution."""
-        if isinstance(expression, Call) and expression.name == "DATATYPE" and evaluate == self._bind:
-            [argument] = expression.args
-            if argument in self.columns:
-                return self._datatypes(self.columns[argument], expression)
-        return self._evaluated(expression, evaluate)
+    # --- expressions ------------------------------------------------------------------------
 
-    def _datatypes(self, ids: np.ndarray, expression: Call) -> np.ndarray:
-        """DATATYPE of many literals: most are plain strings, which their last byte tells."""
-        plain = ids >= HASHED
-        plain[plain] = self.terms.last_bytes(ids[plain]) == ord('"')
-        found = np.full(len(ids), self.terms.add(XSD.string), np.int64)
-        if not plain.all():
-            others = Solutions(
-                self.clause, np.empty((0, len(self.clause.variables())), np.int64), ids[:0], self.terms
-            )
-            others.columns = {expression.args[0]: ids[~plain]}
-            others.elements = self.elements[~plain]
-            found[~plain] = others._evaluated(expression, others._bind)
-        return found
-
-    def _evaluated(self, expression: Expression, evaluate: Callable) -> np.ndarray:
-        vars_ = sorted((var for var in variables_in(expression) if var in self.columns), key=lambda v: v.name)
-        if not vars_:
-            return np.repeat(evaluate(expression, [{}]), len(self.elements))
-        columns = np.stack([self.columns[var] for var in vars_])
-        distinct, numbers = np.unique(columns, axis=1, return_inverse=True)
-        seen = np.unique(distinct[distinct != UNBOUND])
-        terms = dict(zip(seen.tolist(), self.terms.terms(seen), strict=True))
-        names = [var.name for var in vars_]
-        bound = (
-            {name: terms[id_] for name, id_ in zip(names, ids, strict=True) if id_ != UNBOUND}
-            for ids in distinct.T.tolist()
-        )
-        return evaluate(expression, bound)[numbers.reshape(-1)]
-
-    def _truth(self, condition: Expression, solutions: Iterable[dict[str, Term]]) -> np.ndarray:
+    def _holds(self, condition: Expression) -> np.ndarray:
+        """For which solutions a condition holds."""
+        columns, numbers = self._distinct(condition)
         truth, context = compile_truth(condition), Context()
 
-        def holds(bound: dict[str, Term]) -> bool:
+        def holds(lookup: Lookup) -> bool:
             try:
-                return truth(bound.get, context)
+                return truth(lookup, context)
             except ExpressionError:
                 return False
 
-        return np.array([holds(bound) for bound in solutions], bool)
+        return np.array([holds(lookup) for lookup in self._lookups(columns)], bool)[numbers]
 
-    def _bind(self, expression: Expression, solutions: Iterable[dict[str, Term]]) -> np.ndarray:
+    def _values(self, expression: Expression) -> np.ndarray:
+        """The ids of an expression's values; unbound where it has none."""
+        columns, numbers = self._distinct(expression)
+        if not is_made_of_texts(expression):
+            return self._one_by_one(expression, columns)[numbers]
+        found, known = made_of_texts(expression, columns, self.terms)
+        if not known.all():
+            rest = {name: ids[~known] for name, ids in columns.items()}
+            found[~known] = self._one_by_one(expression, rest)
+        return found[numbers]
+
+    def _one_by_one(self, expression: Expression, columns: Columns) -> np.ndarray:
         value, context = compile_term(expression), Context()
 
-        def term(bound: dict[str, Term]) -> Term | None:
+        def term(lookup: Lookup) -> Term | None:
             try:
-                return value(bound.get, context)
+                return value(lookup, context)
             except ExpressionError:
                 return None
 
-        found = [term(bound) for bound in solutions]
+        found = [term(lookup) for lookup in self._lookups(columns)]
         ids = np.full(len(found), UNBOUND, np.int64)
         ids[[each is not None for each in found]] = self.terms.add_all([t for t in found if t is not None])
         return ids
+
+    def _distinct(self, expression: Expression) -> tuple[Columns, np.ndarray]:
+        """What an expression looks at, each combination once, and which of them each solution has."""
+        unbound = np.zeros(len(self.elements), np.int64)
+        vars_ = sorted(variables_in(expression), key=lambda var: var.name)
+        columns = {var.name: self.columns.get(var, unbound) for var in vars_}
+        return distinct(expression, columns, self.terms) if columns else ({}, unbound)
+
+    def _lookups(self, columns: Columns) -> Iterator[Lookup]:
+        """What variables are bound to, for each row of columns; once, if there is none."""
+        if not columns:
+            yield {}.get
+            return
+        seen = np.unique(np.concatenate(list(columns.values())))
+        seen = seen[seen != UNBOUND]
+        terms = dict(zip(seen.tolist(), self.terms.terms(seen), strict=True))
+        for row in zip(*(ids.tolist() for ids in columns.values()), strict=True):
+            yield {name: terms[id_] for name, id_ in zip(columns, row, strict=True) if id_ != UNBOUND}.get
+
+    # --- heads ------------------------------------------------------------------------------
 
     def quads(self) -> tuple[np.ndarray, np.ndarray, int]:
         """What the head makes of them: rows, their flags, how many were no quads."""
@@ -238,17 +236,25 @@ class Solutions:
         vars_ = sorted((var for var in self.columns if not var.name.startswith(".")), key=lambda v: v.name)
         if not vars_:
             vars_ = sorted(self.columns, key=lambda v: v.name)
+        columns, numbers = {}, np.zeros(len(self.elements), np.int64)
+        if vars_:
+            columns, numbers = distinct_rows({var.name: self.columns[var] for var in vars_})
         seed = hashlib.blake2b(f"{self.clause.rule} {label}".encode(), digest_size=16).digest()
-        columns = (
-            np.stack([self.columns[var] for var in vars_], axis=1) if vars_ else np.zeros((1, 0), np.int64)
-        )
-        distinct, numbers = np.unique(columns, axis=0, return_inverse=True)
-        made = np.empty(len(distinct), np.int64)
-        for i, row in enumerate(distinct):
-            texts = " ".join(str(self.terms.term(id_)) if id_ else "-" for id_ in row.tolist())
-            name = hashlib.blake2b(texts.encode(), key=seed, digest_size=12).hexdigest()
-            made[i] = self.terms.add_text(f"_:r{name}".encode())
-        return made[numbers.reshape(-1)] if vars_ else np.full(len(self.elements), made[0], np.int64)
+        made = [
+            hashlib.blake2b(solution, key=seed, digest_size=12).hexdigest()
+            for solution in self._written(columns)
+        ]
+        return self.terms.add_texts([f"_:r{name}".encode() for name in made])[numbers]
+
+    def _written(self, columns: Columns) -> list[bytes]:
+        """The texts of each row of columns; once nothing, if there is none."""
+        if not columns:
+            return [b""]
+        parts: list[Texts] = []
+        for ids in columns.values():
+            unbound = Texts.of([b"", b"-"]).take((ids == UNBOUND).astype(np.int64))
+            parts += [Texts.of([b" "]), Texts.of_arrow(self.terms.texts(ids)), unbound]
+        return joined(*parts[1:]).to_arrow().to_pylist()
 
 
 def _constants(call: Call) -> Iterator[Term]:

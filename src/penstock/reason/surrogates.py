@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import pyarrow.compute as pc
 
+from penstock.columns import interning
 from penstock.columns.ids import HASHED
+from penstock.columns.interning import frozen
 from penstock.columns.terms import TermTable
 from penstock.reason.clauses import Clause, constants_in
 from penstock.rules.rule import SURROGATES
@@ -29,7 +30,9 @@ def makes_surrogates(clauses: Iterable[Clause]) -> bool:
 
 def with_surrogates(triples: np.ndarray, terms: TermTable) -> np.ndarray:
     """Which of these triples, ids as (3, n), have a surrogate somewhere."""
-    ids = np.unique(triples)
-    ids = ids[ids >= HASHED]
-    standing = pc.starts_with(terms.texts(ids), pattern=f"<{SURROGATES}").to_numpy(zero_copy_only=False)
-    return np.isin(triples, ids[standing]).any(axis=0)
+    ids = interning.distinct(np.ascontiguousarray(triples).reshape(-1), HASHED)
+    standing = frozen(ids[terms.starting(ids, f"<{SURROGATES}".encode())])
+    found = np.zeros(triples.shape[1], bool)
+    for column in triples:
+        found |= interning.among(frozen(column), standing)
+    return found
