@@ -28,8 +28,7 @@ from penstock.reason.answering import WantedClosure
 from penstock.reason.closing import Closure, Conflict
 from penstock.reason.conflicts import conflict_text
 from penstock.reason.elements import ElementReasoner
-from penstock.reason.selecting import Wanted
-from penstock.reason.stage import Reasoning
+from penstock.reason.selecting import Selection, Wanted
 from penstock.rules.constructs import checks, constructs
 from penstock.rules.expressions import with_direct_semantics
 from penstock.rules.restrictions import findings
@@ -82,8 +81,8 @@ class Entailed:
 
     graphs: tuple[StaticGraph, ...]
     rules: tuple[Rule, ...] = ()
-    used: tuple[Rule, ...] = ()  # of these, such as can contribute to answers
-    reasoning: Reasoning | None = None
+    used: tuple[Rule, ...] | None = ()  # of these, such as can contribute to answers; None: to be found out
+    reasoning: ElementRules | None = None
     constructs: tuple[ParsedQuery, ...] = ()  # that feed the queries
     checks: tuple[tuple[Rule, ParsedQuery], ...] = ()  # that find contradictions in streams
     conflicts: tuple[Conflict, ...] = ()  # in static knowledge
@@ -96,7 +95,11 @@ class Entailed:
 
     def told(self) -> tuple[tuple[str, str], ...]:
         """The rules that are used, by name, and what they mean."""
-        return tuple((each.name, each.meaning) for each in self.used)
+        used = self.used
+        if used is None:
+            reasoner = self.reasoning(Knowledge.of(self.graphs, self.graphs[0].key))
+            used = _selected(self.rules, reasoner.selection)
+        return tuple((each.name, each.meaning) for each in used)
 
 
 def closure_of(rules: Sequence[Rule], graphs: Sequence[StaticGraph], key: int) -> Closure:
@@ -141,13 +144,14 @@ def entailed(
     want = wanted(queries) if some else None
     if static and want is not None:
         closure = WantedClosure(rules, graphs, want, key)
+        used = _selected(rules, closure.selection)
     else:
         closure = closure_of(rules, graphs, key)
-    graphs_closed = _closed(closure, graphs)
+        used = None if want is not None else rules
     found = Entailed(
         tuple(graphs),
         rules,
-        rules if want is None else _chosen(rules, graphs_closed, key, want, closure),
+        used,
         conflicts=tuple(closure.conflicts()),
         derived=closure.inferred.shape[1],
         dropped=tuple(sorted(closure.dropped.items())),
@@ -159,7 +163,7 @@ def entailed(
         return replace(
             found, constructs=tuple(constructs(rules, within)), checks=tuple(checks(rules, within))
         )
-    graphs = graphs_closed
+    graphs = _closed(closure, graphs)
     contents = [part for graph in graphs for part in (graph.iri or "", graph.digest)]
     identity = RulesIdentity(
         tuple((rule.name, _digest(rule)) for rule in entailment.rules),
@@ -169,21 +173,9 @@ def entailed(
     return replace(found, graphs=graphs, reasoning=ElementRules(rules, want), identity=identity, closure=kept)
 
 
-def _chosen(
-    rules: Sequence[Rule],
-    graphs: Sequence[StaticGraph],
-    key: int,
-    want: Wanted,
-    closure: Closure | WantedClosure,
-) -> tuple[Rule, ...]:
+def _selected(rules: Sequence[Rule], selection: Selection | None) -> tuple[Rule, ...]:
     """The rules that can contribute to what the queries want, as long as elements bring no ontologies."""
-    if isinstance(closure, WantedClosure):
-        selection = closure.selection
-    else:
-        selection = ElementReasoner(rules, Knowledge.of(graphs, key), wanted=want).selection
-    if selection is None:
-        return tuple(rules)
-    return tuple(rule for rule in rules if rule.name in selection.rules)
+    return tuple(rule for rule in rules if selection is None or rule.name in selection.rules)
 
 
 def streaming(entailment: Entailment) -> list[ParsedQuery]:

@@ -90,8 +90,10 @@ def reason() -> None:
     rules = read_rules(RULES).rules
     s, q, o, p = (NamedNode(f"http://e.org/{name}") for name in "sqop")
     closure = materialised([graph_of([(s, q, o), (o, q, p)], None)], rules).closure
-    reasoner = ElementReasoner(rules, Knowledge((None,), (closure.triples,), closure.terms))
-    reasoner.close(Decoder("nquads").decode(SAMPLES["nquads"].format("2026-01-01T00:00").encode())[0])
+    knowledge = Knowledge((None,), (closure.triples,), closure.terms)
+    elements = Decoder("nquads").decode(SAMPLES["nquads"].format("2026-01-01T00:00").encode())[0]
+    for wanted in (None, frozenset({(q, None)})):
+        ElementReasoner(rules, knowledge, wanted=wanted).close(elements)
 
 
 def run(program: Program) -> None:

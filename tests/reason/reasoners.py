@@ -25,6 +25,7 @@ class Rooms:
 
     conflicts: list = []
     dropped: dict = {}
+    found: dict = {}
 
     def __init__(self, knowledge: Knowledge) -> None:
         self.key = knowledge.terms.key

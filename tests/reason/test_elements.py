@@ -11,10 +11,12 @@ from tests.reason.rule_texts import rules
 from tests.reason.test_closing import ex, graph
 from tests.reason.test_selecting import DOMAIN, OWL, found, occurrences
 
+from penstock.columns.arrays import MappedArrays, write_arrays
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.plan.analysis.wanted import EVERYTHING
+from penstock.reason import elements as elements_module
 from penstock.reason.closing import Closure
 from penstock.reason.elements import ElementReasoner
 from penstock.terms import RDF, NamedNode
@@ -62,6 +64,39 @@ def test_rows_of_elements_may_come_in_any_order(seed):
             alone |= found(reasoner.close(one), EVERYTHING)
         assert ways[0] == ways[1] and ways[0][0] == alone
         assert any(str(-4) in conflict for conflict in ways[0][1])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_one_process_has_found_out_spares_another(seed, tmp_path, monkeypatch):
+    random_ = random.Random(seed)
+    monkeypatch.setattr(elements_module, "LEAST_TRIED", random_.choice([1, 100]))
+    program = rules(*NAMES, *random_.sample(["intersection", "reaches", "some", "transitive"], 2))
+    static = [
+        *graph(random_, random_.randint(0, 10)),
+        (ex("A"), NamedNode(OWL + "disjointWith"), ex("B")),
+        (ex("A"), NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf"), ex("C")),
+        (ex("y"), RDF.type, ex("A")),
+        *random_.choice([(), ((ex("y"), RDF.type, ex("B")),)]),
+    ]
+    base, added = Closure(program, 7), graph_of(static, None, key=7)
+    base.add(added.triples, added.terms)
+    knowledge = Knowledge((None,), (base.triples,), base.terms)
+    want = random_.choice([None, frozenset({(RDF.type, ex("C"))}), frozenset({(ex("p"), None)}), EVERYTHING])
+    first = ElementReasoner(program, knowledge, wanted=want)
+    write_arrays(tmp_path / "found", first.found)
+    terms = TermTable.from_arrays(**knowledge.terms.arrays(), count=knowledge.terms.size, key=7)
+    monkeypatch.setattr(elements_module, "selected", None)
+    monkeypatch.setattr(ElementReasoner, "_closed", None)
+    known = Knowledge((None,), knowledge.triples, terms, MappedArrays(tmp_path / "found"))
+    other = ElementReasoner(program, known, wanted=want)
+    elements = [graph(random_, random_.randint(0, 6)) for _ in range(8)]
+    elements += [[(ex("y"), RDF.type, ex("B"))], [(ex("x"), RDF.type, ex("A")), (ex("x"), RDF.type, ex("B"))]]
+    given = occurrences(elements, 7)
+    for _ in range(2):
+        assert found(other.close(given), EVERYTHING) == found(first.close(given), EVERYTHING)
+        assert sorted(map(str, other.conflicts)) == sorted(map(str, first.conflicts))
+        assert other.dropped == first.dropped
+    assert -10 in {element for element, _ in other.conflicts}
 
 
 def rows_of(given: Occurrences):

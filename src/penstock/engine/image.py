@@ -42,7 +42,7 @@ _ALL_ALIKE = {"start": TIMELESS_START, "end": TIMELESS_END, "until": FOREVER, "c
 """The columns that have the same value in all static rows: of each there is one, as long as the longest."""
 
 
-_ELEMENTS = "elements/"
+_ELEMENTS, _FOUND = "elements/", "found/"
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,9 @@ class Image:
         """The same with the graphs themselves, where somebody asks for more than the operators' rows."""
         graphs = {f"graph/{i}": triples for i, triples in enumerate(knowledge.triples)}
         terms = {f"known/{name}": array for name, array in knowledge.terms.arrays().items()}
+        found = {f"{_FOUND}{name}": array for name, array in knowledge.found.items()}
         about = {"names": knowledge.names, "count": knowledge.terms.size, "key": knowledge.terms.key}
-        return Image({**self.arrays, **graphs, **terms}, {**self.about, "graphs": about})
+        return Image({**self.arrays, **graphs, **terms, **found}, {**self.about, "graphs": about})
 
     def knowledge(self) -> Knowledge:
         """What `with_graphs` was given."""
@@ -122,7 +123,8 @@ class Image:
         terms = TermTable.from_arrays(
             self.arrays["known/table"], self.arrays["known/texts"], about["count"], about["key"]
         )
-        return Knowledge(tuple(names), tuple(self.arrays[f"graph/{i}"] for i in range(len(names))), terms)
+        triples = tuple(self.arrays[f"graph/{i}"] for i in range(len(names)))
+        return Knowledge(tuple(names), triples, terms, _Part(self.arrays, _FOUND))
 
     def with_elements(self, other: Image) -> Image:
         """The same with the image for the queries that look at one element at a time."""

@@ -327,7 +327,10 @@ class Program:
         made.graphs, made.version = list(graphs), version
         image = made._new_image()
         if self.reasoning is not None or self.changing:
-            image = image.with_graphs(made.knowledge)
+            knowledge = made.knowledge
+            if self.reasoning is not None:
+                knowledge = replace(knowledge, found=self.reasoning(knowledge).found)
+            image = image.with_graphs(knowledge)
         made.file = ImageFile.written(image, path, digest_of(*self.digests), _contents(graphs))
         made.graphs = []
         return made

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -62,6 +62,7 @@ class Knowledge:
     names: tuple[str | None, ...]
     triples: tuple[np.ndarray, ...]
     terms: TermTable
+    found: Mapping[str, np.ndarray] = field(default_factory=dict)  # out about them, by a reasoner before
 
     @classmethod
     def of(cls, graphs: Sequence[StaticGraph], key: int) -> Knowledge:

@@ -6,7 +6,7 @@ interval and its number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -23,7 +23,7 @@ from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import OPTIONS, Conflict, Options, Run, conflicts_in, name_text
 from penstock.reason.code import Compiled, compiled
 from penstock.reason.quads import Quads
-from penstock.reason.selecting import GUARD, Selection, Wanted, selected
+from penstock.reason.selecting import GUARD, Selection, Wanted, selected, selection_found
 from penstock.reason.surrogates import makes_surrogates, with_surrogates
 from penstock.rules.rule import Rule
 
@@ -72,23 +72,37 @@ class ElementReasoner:
         self.options = options
         self.conflicts: list[tuple[int, Conflict]] = []
         self.dropped: dict[str, int] = {}
-        self._terms = knowledge.terms
+        self._terms = knowledge.terms  # gets the texts that rules make or name
         self._meanings = {rule.name: rule.meaning for rule in rules}
-        key = knowledge.terms.key
-        program = compiled(clauses_of(rules), key, transitive=options.transitive)
-        static = self._closed(program, self._rows(knowledge))
-        self._all = _Program(program, static)
-        self._added = static.terms.added()  # texts that rules have made, or name
+        clauses, key = clauses_of(rules), knowledge.terms.key
+        program = compiled(clauses, key, transitive=options.transitive)
         self._hides = not options.surrogates and makes_surrogates(program.clauses)
         self.selection: Selection | None = None
+        if knowledge.found:
+            static = _as_found(Run(program, self._terms, options), knowledge.found)
+            if wanted is not None:
+                self.selection = selection_found(clauses, key, knowledge.found)
+        else:
+            static = self._closed(program, self._rows(knowledge))
+            if wanted is not None:
+                self.selection = selected(clauses, static, wanted)
+                relations = self.selection.relations
+                static.quads.add(relations, np.zeros(len(relations), np.uint8), explicit=False)
+        self._all = _Program(program, static)
         self._selected: _Program | None = None
-        if wanted is not None:
-            self.selection = selected(clauses_of(rules), static, wanted)
-            program = compiled(self.selection.clauses, key, transitive=options.transitive)
-            relations = self.selection.relations
-            static.quads.add(relations, np.zeros(len(relations), np.uint8), explicit=False)
-            self._selected = _Program(program, static)
+        if self.selection is not None:
+            chosen = compiled(self.selection.clauses, key, transitive=options.transitive)
+            self._selected = _Program(chosen, static)
         self._tried = self._redone = 0  # elements, and of these such that brought ontologies
+
+    @property
+    def found(self) -> dict[str, np.ndarray]:
+        """What was found out about static knowledge: another process can do without (`Knowledge.found`)."""
+        static = self._all.static
+        found = static.quads.arrays()
+        for number, (clause, _, columns) in enumerate(static.reported):
+            found[f"reported/{number}/{static.program.clauses.index(clause)}"] = columns
+        return found | ({} if self.selection is None else self.selection.arrays())
 
     def _rows(self, knowledge: Knowledge) -> np.ndarray:
         """Static knowledge as rows."""
@@ -102,10 +116,9 @@ class ElementReasoner:
 
     def _closed(self, program: Compiled, rows: np.ndarray) -> Run:
         """Static knowledge under a program: closed already, but for the workings of rules."""
-        terms = TermTable(key=self._terms.key, below=self._terms)
         for constant in program.constants:
-            terms.add(constant)
-        run = Run(program, terms, self.options, capacity=len(rows))
+            self._terms.add(constant)
+        run = Run(program, self._terms, self.options, capacity=len(rows))
         run.state_facts()
         run.add(rows, explicit=False)
         return run
@@ -126,7 +139,6 @@ class ElementReasoner:
             rows[:, place] = column
         rows[:, 4] = first_rows(interning.frozen(occurrences.element)) + 1  # 0 is static knowledge
         terms = TermTable(occurrences.terms, key=self._terms.key, below=self._terms)
-        terms.add_chunk(self._added)
         self.conflicts, self.dropped = [], {}
         new = self._derived(rows if there.all() else rows[there], terms)
         number = occurrences.element
@@ -198,6 +210,16 @@ class ElementReasoner:
             np.concatenate([known.offsets, known.offsets[-1] + more.offsets[1:]]),
             np.concatenate([known.data, more.data]),
         )
+
+
+def _as_found(run: Run, found: Mapping[str, np.ndarray]) -> Run:
+    """A run over static knowledge, with what another process has found."""
+    run.quads = Quads.from_arrays(run.program.code.masks, found)
+    for name in found:
+        if name.startswith("reported/"):
+            clause = run.program.clauses[int(name.rpartition("/")[2])]
+            run.reported.append((clause, found[name][0], found[name]))
+    return run
 
 
 @njit(cache=True)

@@ -7,7 +7,7 @@ of every key. Static knowledge has the element 0, in a table of its own below th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -136,6 +136,20 @@ class Quads:
         self.following = np.empty((len(masks), LEAST), np.int32)
         self.count = 0  # rows that are there
         self.done = 0  # of these, rows that are in the indexes, with all that follows from them
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The rows of a closed table, from which `from_arrays` makes one at once."""
+        by, slots = self.by[: self.count].view(np.uint8), self.slots.view(np.uint8)
+        return {"rows": self.rows[: self.count], "flags": self.flags[: self.count], "by": by, "slots": slots}
+
+    @classmethod
+    def from_arrays(cls, masks: Sequence[int], arrays: Mapping[str, np.ndarray]) -> Quads:
+        """A table over arrays; without its indexes, which are for whoever stands above it (`Run.linked`)."""
+        made = cls(masks)
+        made.rows, made.flags = arrays["rows"], arrays["flags"]
+        made.by, made.slots = arrays["by"].view(np.int32), arrays["slots"].view(np.int32)
+        made.count = made.done = len(made.rows)
+        return made
 
     def reserve(self, more: int) -> None:
         """Room for more rows."""

@@ -49,7 +49,19 @@ class Selection:
     clauses: tuple[Clause, ...]
     predicates: np.ndarray | None  # of all triples that can take part; None: any
     rules: frozenset[str]  # whose clauses they are
-    relations: np.ndarray  # rows of auxiliary relations, which some of the clauses look up
+    numbers: np.ndarray  # of the clauses; of those that look up auxiliary relations, -1 - the number
+    relations: np.ndarray  # the rows of these
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What another process selects the same by, where static knowledge has the relations."""
+        predicates = {} if self.predicates is None else {"predicates": self.predicates}
+        return {"clauses": self.numbers, **predicates}
+
+
+def selection_found(clauses: Sequence[Clause], key: int, found: Mapping[str, np.ndarray]) -> Selection:
+    """What another process has selected of the same clauses (`Selection.arrays`)."""
+    predicates = found["predicates"] if "predicates" in found else None
+    return Selecting(clauses, key).numbered(found["clauses"], predicates, np.empty((0, 5), np.int64))
 
 
 def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted) -> Selection:
@@ -170,30 +182,38 @@ class Selecting:
             watch |= self.clauses[each.clause].is_check
         predicates, used = needed(instances, keys_in(roots), watching)
         roots += [each.premises[watch] for each, watch in zip(instances, watching, strict=True)]
-        chosen = {
-            each.clause: self.clauses[each.clause]
-            for each, some in zip(instances, used, strict=True)
-            if some.any()
-        }
-        relations = [np.empty((0, 5), np.int64)]
-        for number in chosen:
-            found = self._looked_up(number, instances, used, roots)
-            if found is not None:
-                chosen[number] = found[0]
-                relations.append(found[1])
-        return Selection(
-            (*chosen.values(), *guards),
-            None if ANY in predicates else predicates,
-            frozenset(clause.rule for clause in chosen.values()),
-            np.concatenate(relations),
+        numbers, relations = [], [np.empty((0, 5), np.int64)]
+        for each, some in zip(instances, used, strict=True):
+            if some.any():
+                found = self._looked_up(each.clause, instances, used, roots)
+                numbers.append(each.clause if found is None else -1 - each.clause)
+                relations += [] if found is None else [found]
+        return self.numbered(
+            np.array(numbers, np.int64), None if ANY in predicates else predicates, np.concatenate(relations)
         )
+
+    def numbered(
+        self, numbers: np.ndarray, predicates: np.ndarray | None, relations: np.ndarray
+    ) -> Selection:
+        """The selection of clauses with some numbers."""
+        clauses = [self._leading(-1 - each) if each < 0 else self.clauses[each] for each in numbers.tolist()]
+        rules = frozenset(clause.rule for clause in clauses)
+        return Selection((*clauses, *self.guards()), predicates, rules, numbers, relations)
+
+    def _leading(self, number: int) -> Clause:
+        """A clause that leads from classes to classes, by an auxiliary relation in place of its axioms."""
+        clause = self.clauses[number]
+        [premise] = (atom for atom in clause.body if atom not in self.axioms[number])
+        leads = Atom(premise.object, _relation(number), clause.head[0].object, WORKINGS)
+        return Clause(clause.rule, (leads, premise), clause.head)
 
     def _looked_up(
         self, number: int, instances: Sequence[Instances], used: Sequence[np.ndarray], roots: list[np.ndarray]
-    ) -> tuple[Clause, np.ndarray] | None:
-        """A clause that leads from classes to classes, if that is closed: only to those that others need.
+    ) -> np.ndarray | None:
+        """Of a clause that leads from classes to classes, if that is closed: only to those that others need.
 
         Whoever is of a class is then led by it to the classes that are asked for, and to none between.
+        Rows of an auxiliary relation that says so, or None.
         """
         clause = self.clauses[number]
         premises = [atom for atom in clause.body if atom not in self.axioms[number]]
@@ -216,11 +236,9 @@ class Selecting:
         if (wanted == ANY).any() or not composed(edges):
             return None
         edges = edges[np.isin(edges[:, 1], wanted)]
-        relation = NamedNode(f"urn:penstock:leads#{number}")
         rows = np.zeros((len(edges), 5), np.int64)
-        rows[:, [0, 2]], rows[:, 1], rows[:, 3] = edges, id_of(relation, self.key), WORKINGS_ID
-        leads = Atom(premise.object, relation, head.object, WORKINGS)
-        return Clause(clause.rule, (leads, premise), clause.head), rows
+        rows[:, [0, 2]], rows[:, 1], rows[:, 3] = edges, id_of(_relation(number), self.key), WORKINGS_ID
+        return rows
 
     def _instances(
         self, answers: Mapping[Clause, np.ndarray], terms: TermTable, named: np.ndarray
@@ -375,6 +393,11 @@ def _allowed(table: Table, bound: dict[Var, np.ndarray], terms: TermTable, count
                 fits &= bound[var] == terms.add(term)
         allowed |= fits
     return allowed
+
+
+def _relation(number: int) -> NamedNode:
+    """The auxiliary relation by which a clause leads from classes to classes."""
+    return NamedNode(f"urn:penstock:leads#{number}")
 
 
 def _is_literal(atom: Atom, conditions: Sequence[Expression]) -> bool:

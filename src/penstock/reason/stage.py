@@ -26,6 +26,7 @@ class Reasoner(Protocol):
 
     conflicts: Sequence[tuple[int, Conflict]]  # of the last `close`: the element's number, what is wrong
     dropped: Mapping[str, int]  # of the last `close`, by rule: what would have had a literal as subject
+    found: Mapping[str, np.ndarray]  # out about static knowledge, for reasoners of other processes
 
     def wanted(self, predicates: np.ndarray | None) -> np.ndarray | None:
         """The ids of the predicates that decode must keep, given those that queries read (None: all)."""
@@ -43,6 +44,7 @@ class Unchanged:
 
     conflicts: Sequence[tuple[int, Conflict]] = ()
     dropped: Mapping[str, int] = MappingProxyType({})
+    found: Mapping[str, np.ndarray] = MappingProxyType({})
 
     def wanted(self, predicates: np.ndarray | None) -> np.ndarray | None:
         return predicates
