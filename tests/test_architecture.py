@@ -132,6 +132,22 @@ def test_what_must_start_quickly_imports_little(module: str, heavy: set[str]):
     assert not heavy & set(done.stdout.split())
 
 
+def test_materialising_does_without_pandas(tmp_path: Path):
+    """It takes longer to import than most graphs to be closed; Arrow imports it for many a small thing."""
+    data = tmp_path / "data.nt"
+    data.write_text('<x:a> <x:p> "text" .', "utf-8")
+    tell = (
+        "import sys, penstock; found = penstock.materialise(sys.argv[1], rules='rdfs');"
+        "found.write(sys.argv[1] + '.nt'); print(len(found), *sys.modules)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(SOURCE.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", tell, str(data)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pandas" not in done.stdout.split()
+
+
 @pytest.mark.parametrize("path", FILES, ids=IDS)
 def test_kernels_are_compiled_by_our_own_njit(path: Path):
     """Numba's own does not notice that a file has changed which a kernel imports from."""

@@ -1,7 +1,4 @@
-"""Columns of texts, and what N-Triples texts say of their terms: which are alike, what STR makes of them.
-
-(Arrow could put texts together as well, but imports pandas before it makes an array of anything.)
-"""
+"""Columns of texts, and what N-Triples texts say of their terms: which are alike, what STR makes of them."""
 
 from __future__ import annotations
 
@@ -10,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.columns.ids import hash_at, secret_of
 from penstock.columns.interning import equal_bytes, frozen, gather, numbered
-from penstock.columns.memory import address_of, byte_at, copy_bytes
+from penstock.columns.memory import address_of, byte_at
 from penstock.columns.places import LENGTH_BITS
 from penstock.jit import njit
 
@@ -62,29 +60,16 @@ class Texts(NamedTuple):
 
 def joined(*parts: Texts) -> Texts:
     """Texts of some parts each; a part that has only one text has it for all."""
-    first, *others = parts
-    for other in others:
-        first = Texts(*map(frozen, _joined(*first, *other)))
-    return first
+    if all(len(part) == 1 for part in parts):
+        return Texts.of([b"".join(part.data.tobytes() for part in parts)])
+    nothing = constant(b"")
+    some = (part.to_arrow()[0] if len(part) == 1 else part.to_arrow() for part in parts)
+    return Texts.of_arrow(pc.binary_join_element_wise(*some, nothing))
 
 
-@njit(cache=True)
-def _joined(offsets, data, other_offsets, other_data):
-    step, other_step = min(len(offsets) - 2, 1), min(len(other_offsets) - 2, 1)  # 0: it is for all
-    count = 0 if min(step, other_step) < 0 else max(len(offsets), len(other_offsets)) - 1
-    ends = np.zeros(count + 1, np.int64)
-    for i in range(count):
-        at, other = i * step, i * other_step
-        size = offsets[at + 1] - offsets[at] + other_offsets[other + 1] - other_offsets[other]
-        ends[i + 1] = ends[i] + size
-    made = np.empty(ends[-1], np.uint8)
-    to, base, other_base = address_of(made), address_of(data), address_of(other_data)
-    for i in range(count):
-        at, other = i * step, i * other_step
-        size = offsets[at + 1] - offsets[at]
-        copy_bytes(to + ends[i], base + offsets[at], size)
-        copy_bytes(to + ends[i] + size, other_base + other_offsets[other], ends[i + 1] - ends[i] - size)
-    return ends, made
+def constant(text: bytes) -> pa.LargeBinaryScalar:
+    """A text for Arrow's functions. (Its own `scalar` imports pandas first, which takes a while.)"""
+    return Texts.of([text]).to_arrow()[0]
 
 
 # --- of terms -------------------------------------------------------------------------------

@@ -134,6 +134,8 @@ class Solutions:
         return kinds_of(columns[0], self.terms) == KINDS[condition.name]
 
     def _keep(self, chosen: np.ndarray) -> None:
+        if chosen.dtype == np.bool_ and chosen.all():
+            return
         self.columns = {var: column[chosen] for var, column in self.columns.items()}
         self.elements = self.elements[chosen]
 

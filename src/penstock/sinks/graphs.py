@@ -15,12 +15,12 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import zstandard
 from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, parse, serialize
 
 from penstock.columns.terms import TermTable
+from penstock.columns.texts import constant
 from penstock.errors import UsageError, storing
 
 PORTION = 1 << 17
@@ -128,7 +128,7 @@ class GraphFile:
 def lines_of(graph: GraphColumns, portion: int = PORTION) -> Iterator[memoryview]:
     """A graph as N-Triples or, if it has a name, N-Quads; a portion at a time."""
     end = ".\n" if graph.name is None else f"{_named(graph.name)} .\n"
-    space, end = (pa.scalar(text.encode(), pa.large_binary()) for text in (" ", end))
+    space, end = constant(b" "), constant(end.encode())
     for begin in range(0, graph.triples.shape[1], portion):
         texts = [graph.terms.texts(column[begin : begin + portion]) for column in graph.triples]
         lines = pc.binary_join_element_wise(*texts, end, space)
