@@ -2,75 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from random import Random
 
 import pytest
 
+from agreement.comparing import case_by_hand, compared
 from agreement.engine_runs import engine_answers, keep, occurrences_of, program_of
 from agreement.spark_runs import spark_answers
 from agreement.tunings import tiny
-from oracle.cases import Case, Element, GraphData, StreamData
-from oracle.evaluate import TooManySolutions
+from oracle.cases import Case
 from oracle.generator import answers
 from oracle.scopes import event_case, in_event_mode
-from oracle.vocabulary import EPOCH, PROLOGUE, TICK, iri
-from penstock.errors import QueryError
+from oracle.vocabulary import PROLOGUE
 from penstock.languages import parse_query
 from penstock.plan import steps
 
 
-def compared(seeds) -> Counter[str]:
-    """Runs these cases; what became of them."""
-    counts: Counter[str] = Counter()
-    for seed in seeds:
-        case = event_case(seed)
-        try:
-            expected = answers(case)
-        except TooManySolutions:
-            counts["left out"] += 1
-            continue
-        try:
-            found = engine_answers(case, (1, 2, 8)[seed % 3], restore=seed % 2 == 0)
-        except QueryError as refusal:
-            assert "recursion" in refusal.message, case
-            counts["refused"] += 1
-            continue
-        for mine, theirs in zip(found, expected, strict=True):
-            assert mine == theirs, f"{case}\nmissing {theirs - mine}\nsurplus {mine - theirs}"
-        counts["agree"] += 1
-        counts["with answers"] += any(expected)
-    return counts
-
-
 @pytest.mark.parametrize("first", range(0, 240, 60))
 def test_the_engine_answers_as_the_definition_says(first: int):
-    counts = compared(range(first, first + 60))
+    counts = compared(event_case, range(first, first + 60))
     assert counts["agree"] > 30 and counts["with answers"] > 15, counts
 
 
 # --- by hand ---------------------------------------------------------------------------------------
 
 
-def triples(text: str):
-    """Triples `s p o`, with commas between them."""
-    return tuple(tuple(map(iri, triple.split())) for triple in text.split(",") if triple.strip())
-
-
 def event(query: str, *elements: str, static: str = "", batches: int = 1) -> Case:
     """Elements (two at a time, of a second each), static triples, and a query for each element."""
-    made = tuple(
-        Element(triples(text), EPOCH + number // 2 * TICK, EPOCH + (number // 2 + 1) * TICK)
-        for number, text in enumerate(elements)
-    )
-    graphs = (GraphData(None, triples(static)),) if static else ()
     text = f"{PROLOGUE} {query}"
-    algebra = (in_event_mode(parse_query(text).query),)
-    places = [(0, place) for place in range(len(made))]
-    cut = max(1, len(places) // batches)
-    taken = tuple(tuple(places[at : at + cut]) for at in range(0, len(places), cut))
-    return Case(3, (StreamData(None, made),), graphs, (text,), 0, taken, algebra=algebra)
+    algebra = in_event_mode(parse_query(text).query)
+    return case_by_hand(text, algebra, elements, ticks=1, static=static, batches=batches)
 
 
 ELEMENTS = (":a :p :b, :b :q :c", ":a :p :d", ":d :q :e, :a :p :b", ":b :q :c, :b :p :c")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import fields, replace
+from functools import partial
 from random import Random
 
 import pytest
 
+from agreement.comparing import compared
 from agreement.engine_runs import engine_answers, keep, occurrences_of, program_of
 from agreement.tunings import tiny
 from oracle.cases import Case, Element, StreamData
-from oracle.evaluate import TooManySolutions
 from oracle.generator import answers, make_case
 from oracle.query_text import QueryWriter, Style
 from oracle.vocabulary import EPOCH, PROLOGUE, TICK, iri
@@ -51,36 +51,17 @@ def interval_case(seed: int, interval: a.IntervalRule | None = None) -> Case:
     return replace(data, queries=(text,), algebra=(query,))
 
 
-def compared(seeds, interval: a.IntervalRule | None = None) -> Counter[str]:
-    """Runs these cases; what became of them."""
-    counts: Counter[str] = Counter()
-    for seed in seeds:
-        case = interval_case(seed, interval)
-        try:
-            [expected] = answers(case)
-        except TooManySolutions:
-            counts["left out"] += 1
-            continue
-        try:
-            [found] = engine_answers(case, (1, 2, 8)[seed % 3], restore=seed % 2 == 0)
-        except QueryError as refusal:
-            assert "known only after it has ended" in str(refusal), case
-            counts["refused"] += 1
-            continue
-        assert found == expected, f"{case}\nmissing {expected - found}\nsurplus {found - expected}"
-        counts["agree"] += 1
-        counts["with answers"] += bool(expected)
-    return counts
+REFUSED = "known only after it has ended"
 
 
 @pytest.mark.parametrize("interval", a.IntervalRule, ids=lambda rule: rule.value)
 def test_combinations_have_the_interval_of_their_rule(interval: a.IntervalRule):
-    counts = compared(range(60), interval)
+    counts = compared(partial(interval_case, interval=interval), range(60), REFUSED)
     assert counts["agree"] > 25 and counts["with answers"] > 12, counts
 
 
 def test_joins_of_joins_with_other_intervals():
-    counts = compared(range(500, 560))
+    counts = compared(interval_case, range(500, 560), REFUSED)
     assert counts["agree"] > 25 and counts["with answers"] > 12, counts
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import fields, replace
 from random import Random
 
 import pytest
 
+from agreement.comparing import case_by_hand, compared
 from agreement.engine_runs import engine_answers, occurrences_of, program_of
 from agreement.tunings import tiny
-from oracle.cases import Case, Element, StreamData
-from oracle.evaluate import TooManySolutions
+from oracle.cases import Case
 from oracle.generator import answers
 from oracle.scopes import scope_case, scoped
-from oracle.vocabulary import EPOCH, PROLOGUE, TICK, iri
+from oracle.vocabulary import PROLOGUE
 from penstock import algebra as a
 from penstock.algebra.printing import to_sexpr
 from penstock.errors import QueryError
@@ -23,32 +22,9 @@ from penstock.plan import hidden, steps
 from penstock.plan.analysis.keys import Key
 
 
-def compared(seeds) -> Counter[str]:
-    """Runs these cases; what became of them."""
-    counts: Counter[str] = Counter()
-    for seed in seeds:
-        case = scope_case(seed)
-        try:
-            expected = answers(case)
-        except TooManySolutions:
-            counts["left out"] += 1
-            continue
-        try:
-            found = engine_answers(case, (1, 2, 8)[seed % 3], restore=seed % 2 == 0)
-        except QueryError as refusal:
-            assert "recursion" in refusal.message, case
-            counts["refused"] += 1
-            continue
-        for mine, theirs in zip(found, expected, strict=True):
-            assert mine == theirs, f"{case}\nmissing {theirs - mine}\nsurplus {mine - theirs}"
-        counts["agree"] += 1
-        counts["with answers"] += any(expected)
-    return counts
-
-
 @pytest.mark.parametrize("first", range(0, 240, 60))
 def test_the_engine_answers_as_the_definition_says(first: int):
-    counts = compared(range(first, first + 60))
+    counts = compared(scope_case, range(first, first + 60))
     assert counts["agree"] > 30 and counts["with answers"] > 15, counts
 
 
@@ -58,21 +34,10 @@ TINY = tiny(Random("scopes"))
 
 
 def element_case(where: str, *elements: str, select: str = "*", batches: int = 1) -> Case:
-    """Elements of triples `s p o` (an element for each text, a second apart), and a query of one element."""
-    made = [
-        Element(
-            tuple(tuple(map(iri, triple.split())) for triple in text.split(",") if triple.strip()),
-            EPOCH + number // 2 * TICK,
-            EPOCH + number // 2 * TICK,
-        )
-        for number, text in enumerate(elements)
-    ]
+    """Elements (two at each instant, a second apart), and a query of one element."""
     text = f"{PROLOGUE} SELECT {select} WHERE {{ {where} }}"
-    algebra = (scoped(parse_query(text).query, Random(1), 1.0),)
-    places = [(0, place) for place in range(len(made))]
-    cut = max(1, len(places) // batches)
-    taken = tuple(tuple(places[at : at + cut]) for at in range(0, len(places), cut))
-    return Case(3, (StreamData(None, tuple(made)),), (), (text,), 0, taken, algebra=algebra)
+    algebra = scoped(parse_query(text).query, Random(1), 1.0)
+    return case_by_hand(text, algebra, elements, ticks=0, batches=batches)
 
 
 TWO_AT_ONCE = (":a :p :b, :b :q :c", ":a :p :d", ":d :q :e, :a :p :b", ":b :q :c")

@@ -23,9 +23,9 @@ from penstock.cli.options import (
     StreamFormat,
     Streams,
     Within,
+    add_inputs,
     existing_queries,
     read_duration,
-    read_named,
 )
 
 
@@ -85,14 +85,5 @@ def explain(
         all_rules=all_rules,
         query_scope=query_scope,
     )
-    for text in stream:
-        named = read_named(text, "--stream")
-        engine.add_stream(named.place, iri=named.iri, format=stream_format, base=base, map=map)
-    for text in graph:
-        named = read_named(text, "--graph")
-        engine.add_graph(named.source, iri=named.iri, base=base)
-    for path in ontology:
-        engine.add_ontology(read_named(path, "--ontology").source, base=base)
-    for path in queries:
-        engine.add_query(path, language=language)
+    add_inputs(engine, queries, stream, graph, ontology, language, base, format=stream_format, map=map)
     typer.echo(engine.explain(stage=stage.value))

@@ -7,12 +7,15 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from penstock.errors import InputError, UsageError
 from penstock.timeline import parse_duration
+
+if TYPE_CHECKING:
+    from penstock.api import Engine
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
 STANDARD_INPUT = "-"
@@ -241,3 +244,32 @@ def existing_queries(paths: list[Path]) -> list[Path]:
         if not path.exists():
             raise UsageError(f"there is no query file {path}")
     return paths
+
+
+def add_inputs(
+    engine: Engine,
+    queries: list[Path],
+    streams: list[str],
+    graphs: list[str],
+    ontologies: list[str],
+    language: str | None,
+    base: str | None,
+    **reading: Any,
+) -> list[str | Path]:
+    """Lets an engine have what a command names, streams read as `reading` says; the places of all of it."""
+    inputs: list[str | Path] = [*queries]
+    for text in streams:
+        named = read_named(text, "--stream")
+        inputs.append(named.source)
+        engine.add_stream(named.place, iri=named.iri, base=base, **reading)
+    for text in graphs:
+        named = read_named(text, "--graph")
+        inputs.append(named.source)
+        engine.add_graph(named.source, iri=named.iri, base=base)
+    for text in ontologies:
+        named = read_named(text, "--ontology")
+        inputs.append(named.source)
+        engine.add_ontology(named.source, base=base)
+    for path in queries:
+        engine.add_query(path, language=language)
+    return inputs

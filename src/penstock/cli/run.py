@@ -32,9 +32,9 @@ from penstock.cli.options import (
     Streams,
     Tick,
     Within,
+    add_inputs,
     existing_queries,
     read_duration,
-    read_named,
 )
 from penstock.cli.showing import (
     Progress,
@@ -255,32 +255,16 @@ def run(
         all_rules=all_rules,
         query_scope=query_scope,
     )
-    inputs: list[str | Path] = [*queries]
-    for text in stream:
-        named = read_named(text, "--stream")
-        inputs.append(named.source)
-        engine.add_stream(
-            named.place,
-            iri=named.iri,
-            format=stream_format,
-            start_predicate=start_predicate,
-            end_predicate=end_predicate,
-            base=base,
-            max_line=parse_size(max_line),
-            max_document=parse_size(max_document),
-            map=map,
-        )
-    for text in graph:
-        named = read_named(text, "--graph")
-        inputs.append(named.source)
-        engine.add_graph(named.source, iri=named.iri, base=base)
-    for path in ontology:
-        named = read_named(path, "--ontology")
-        inputs.append(named.source)
-        engine.add_ontology(named.source, base=base)
+    reading = {
+        "format": stream_format,
+        "start_predicate": start_predicate,
+        "end_predicate": end_predicate,
+        "max_line": parse_size(max_line),
+        "max_document": parse_size(max_document),
+        "map": map,
+    }
+    inputs = add_inputs(engine, queries, stream, graph, ontology, language, base, **reading)
     inputs += (path for path in rules if Path(path).exists())
-    for path in queries:
-        engine.add_query(path, language=language)
     engine.ready(follow=follow)  # what cannot run is refused before an output is touched
 
     beside = None if is_standard_output(out) else out.rstrip("/")
