@@ -30,11 +30,15 @@ _IMPORT = re.compile(
 _NAME = re.compile(r"([\w.]+)(?:\s+as\s+\w+)?")
 
 
-def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable], Callable]:
-    """As `numba.njit`; `cache` keeps the compiled code where the next process finds it."""
+def njit(*, cache: bool = True, allocates: bool = True, **options: Any) -> Callable[[Callable], Callable]:
+    """As `numba.njit`; `cache` keeps the compiled code where the next process finds it.
+
+    A kernel that `allocates` nothing counts no references to the arrays that it passes on, which would
+    take longer than most of what ours do with them.
+    """
 
     def compiled(function: Callable) -> Callable:
-        dispatcher = numba.njit(**options)(function)
+        dispatcher = numba.njit(_nrt=allocates, **options)(function)
         if cache:
             # Without a place to write, every process compiles anew: slower, but right.
             with contextlib.suppress(OSError, RuntimeError):

@@ -26,6 +26,7 @@ from penstock.decode.occurrences import Occurrences
 from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.reason.closing import Closure, Conflict, Options
 from penstock.reason.elements import ElementReasoner
+from penstock.reason.guards import Limits
 from penstock.rules import library
 from penstock.rules.reading import read_rules
 from penstock.rules.rule import REGIMES, Rule
@@ -33,6 +34,7 @@ from penstock.terms import BlankNode, NamedNode, Term
 
 KEY = 7
 MOST_QUADS = 1500
+TINY = Limits(cells=2, misses=1, harm=1, ways=1, room=40, epoch=3)
 """Cases whose fixpoint is larger are left out."""
 
 
@@ -111,7 +113,8 @@ def handed_over(case: ClosureCase, random: Random) -> ClosureCase:
         leaving=tuple(sorted(random.randint(0, len(case.passing)) for _ in range(random.choice((0, 1, 3))))),
         options=Options(
             *(random.random() < 0.7 for _ in range(3)),
-            memory=random.choice([(2, 1, 1), (4, 2, 3), Options().memory]),
+            memory=random.choice([TINY, Limits(cells=4, harm=3, epoch=9), Limits()]),
+            at_a_time=random.choice([3, 40, Options().at_a_time]),
         ),
     )
 

@@ -17,6 +17,7 @@ from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.reason import closing
 from penstock.reason.closing import OPTIONS, Closure, Options
 from penstock.reason.elements import ElementReasoner
+from penstock.reason.guards import Limits
 from penstock.terms import RDF, XSD, BlankNode, Literal, NamedNode, Term
 
 EX, RDFS, OWL = (
@@ -49,7 +50,7 @@ PREDICATES = [
     NamedNode(RDF.type.value.replace("type", "first")),
     NamedNode(RDF.type.value.replace("type", "rest")),
 ]
-TINY = Options(memory=(2, 1, 1))
+TINY = Options(memory=Limits(cells=2, misses=1, harm=1, ways=1, room=40, epoch=3), at_a_time=3)
 """What is remembered of guards is full at once, does not pay, and has too many rows, each now and then."""
 NIL = NamedNode(RDF.type.value.replace("type", "nil"))
 
@@ -83,8 +84,7 @@ def unnamed(triples) -> list:
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_closure_is_the_naive_fixpoint(seed, monkeypatch):
-    monkeypatch.setattr(closing, "AT_A_TIME", 3)
+def test_closure_is_the_naive_fixpoint(seed):
     random_ = random.Random(seed)
     names = random_.sample(sorted(RULES), random_.randint(1, 9))
     triples = graph(random_, random_.randint(0, 14))

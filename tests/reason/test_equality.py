@@ -12,7 +12,6 @@ from tests.reason.test_closing import OWL, RDFS, ex, terms_of, unnamed
 from oracle.rules import NoFixpoint, contradictions, default_graph
 from oracle.rules import closed as naively_closed
 from penstock.knowledge.graphs import graph_of
-from penstock.reason import closing
 from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import Closure, Options
 from penstock.reason.equality import equality_in
@@ -131,7 +130,9 @@ def agrees(seed: int) -> None:
     known = {(rules[number].name, frozenset(solution)) for number, solution in contradictions(texts, store)}
     expected = default_graph(store)
     for representatives in (True, False):
-        made = closure(rules, portions, Options(representatives=representatives, most_invented=4000), named)
+        made = closure(
+            rules, portions, Options(representatives=representatives, most_invented=4000, at_a_time=4), named
+        )
         assert unnamed(terms_of(made.triples, made.terms)) == unnamed(expected)
         assert made.triples.shape[1] == len(expected)
         assert unnamed(terms_of(made.inferred, made.terms)) == unnamed(
@@ -142,8 +143,7 @@ def agrees(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_as_if_materialised(seed, monkeypatch):
-    monkeypatch.setattr(closing, "AT_A_TIME", 4)
+def test_as_if_materialised(seed):
     agrees(seed)
 
 

@@ -11,7 +11,6 @@ from tests.reason.test_closing import OWL, OWL_TRANSITIVE, RDFS, closure_of, ex,
 
 from oracle.rules import fixpoint
 from penstock.algebra.nodes import Var
-from penstock.reason import closing
 from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import Options
 from penstock.reason.quads import PATH
@@ -47,8 +46,7 @@ def said(random_: random.Random) -> list:
 
 
 @pytest.mark.parametrize("seed", range(120))
-def test_paths_are_those_of_the_texts(seed, monkeypatch):
-    monkeypatch.setattr(closing, "AT_A_TIME", 5)
+def test_paths_are_those_of_the_texts(seed):
     random_ = random.Random(seed)
     names = random_.sample(NAMES, random_.randint(2, len(NAMES)))
     triples = said(random_)
@@ -56,7 +54,7 @@ def test_paths_are_those_of_the_texts(seed, monkeypatch):
     portions = [triples[i:j] for i, j in zip([0, *cuts], [*cuts, len(triples)], strict=True)]
     expected = fixpoint([each.text for each in rules(*names)], triples)
     for transitive in (True, False):
-        made = closure_of(names, portions, options=Options(transitive=transitive))
+        made = closure_of(names, portions, options=Options(transitive=transitive, at_a_time=5))
         assert terms_of(made.triples, made.terms) == expected
 
 

@@ -25,7 +25,7 @@ from penstock.reason.quads import (
 MEMBER, REPRESENTATIVE, NEXT, SIZE, KIND = range(5)  # SIZE is of a representative, NEXT another member
 
 
-@njit(cache=True)
+@njit(cache=True, allocates=False)
 def class_slot(classes, id_):
     """Where an id is, or -1 if it is the same as nothing else."""
     if classes.shape[0] == 0:
@@ -39,7 +39,7 @@ def class_slot(classes, id_):
     return np.int64(-1)
 
 
-@njit(cache=True)
+@njit(cache=True, allocates=False)
 def representative(classes, id_):
     at = class_slot(classes, id_)
     return classes[at, REPRESENTATIVE] if at >= 0 else id_
@@ -155,7 +155,7 @@ def renamed(classes, table, count, row):
     )
 
 
-@njit(cache=True)
+@njit(cache=True, allocates=False)
 def stale(classes, rows, row):
     """Whether a row is not by representatives."""
     for position in range(4):
@@ -164,7 +164,7 @@ def stale(classes, rows, row):
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, allocates=False)
 def breaks(classes, fragile, rows, row):
     """Whether a row is about something that has equals, where that cannot be."""
     if rows[row, 3] == 0:

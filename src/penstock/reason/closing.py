@@ -18,6 +18,7 @@ from penstock.reason.classes import Classes, merge, said
 from penstock.reason.clauses import Clause, clauses_of
 from penstock.reason.code import Code, Compiled, compiled
 from penstock.reason.equality import Apart, Equality, depends, equality_in
+from penstock.reason.guards import Limits, Memory, memory_for
 from penstock.reason.inventing import Inventing
 from penstock.reason.maintenance import Instances, Maintenance
 from penstock.reason.quads import DEAD, EXPLICIT, LEAST, LITERAL, Quads, entered, power_of_two
@@ -27,7 +28,6 @@ from penstock.reason.surrogates import makes_surrogates, with_surrogates
 from penstock.rules.rule import Rule
 from penstock.terms import BlankNode, Term
 
-AT_A_TIME = 1 << 16  # rows that the kernel takes before it lets Python see to signals
 MOST_ROWS = 1 << 30  # rows are numbered with 32 bits, and grow by doubling
 
 
@@ -38,7 +38,8 @@ class Options:
     representatives: bool = True
     specialise: bool = True
     transitive: bool = True
-    memory: tuple[int, int, int] = (1 << 12, 1 << 8, 1 << 6)  # of specialising, see `kernel.close`
+    memory: Limits = Limits()  # of specialising
+    at_a_time: int = 1 << 16  # rows that the kernel takes before it lets Python see to signals
     most_invented: int = 100_000  # of those that come from others in a long row
     most_generations: int = 5_000  # and how long a row may be at all
     surrogates: bool = False  # whether triples with nodes that stand for literals are shown
@@ -107,6 +108,7 @@ class Run:
         self._renamed = False  # constants are the same that were not when the program was compiled
         self._again = np.empty(0, np.int64)  # rows to be taken again
         self._pairs = np.empty((0, 5), np.int64)  # things to be made the same
+        self._memory: Memory | None = None
         self._same()
 
     def add(self, rows: np.ndarray, *, explicit: bool) -> None:
@@ -147,6 +149,10 @@ class Run:
                 self.put(quads, flags, explicit=False, rule=FACT)
         self.close()
 
+    def forget(self) -> None:
+        """Rows are not what they were, or the program is not."""
+        self._memory = None
+
     def close(self) -> None:
         quads = self.quads
         while True:
@@ -154,6 +160,9 @@ class Run:
                 self._merge()
             if quads.done == quads.count and not len(self._again) and not self._unsettled():
                 return
+            if self._memory is None:
+                limits = self.options.memory if self.options.specialise else Limits(cells=0)
+                self._memory = memory_for(self.program.code, limits)
             table = (quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following)
             with interruptible():
                 table, quads.count, quads.done, found, self._pairs, turn, broken = kernel.close(
@@ -162,10 +171,10 @@ class Run:
                     table,
                     quads.count,
                     quads.done,
-                    quads.done + AT_A_TIME,
+                    quads.done + self.options.at_a_time,
                     self.derived,
                     self.dropped,
-                    self.options.memory if self.options.specialise else (0, 0, 0),
+                    self._memory,
                     self._again,
                     self.classes.table,
                     self._equal,
@@ -222,6 +231,7 @@ class Run:
         if not borne:
             raise Apart
         quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following = table
+        self.forget()
         self.classes.changed(size)
         self._grown.append(grown)
         self._renamed |= renamed
@@ -254,6 +264,7 @@ class Run:
         clauses = self.equality.normalised(name)
         made = compiled(clauses, self.terms.key, transitive=self.options.transitive, renaming=True)
         self.program = replace(made, constants=self.program.constants)
+        self.forget()
         quads.masks = made.code.masks
         size = power_of_two(max(quads.count, LEAST))
         quads.heads, quads.following = kernel.relinked(
@@ -412,7 +423,7 @@ class Closure:
         rows = np.zeros((triples.shape[1], 5), np.int64)
         rows[:, :3] = triples.T
         # What variants look up first comes first, so that it is known what can follow from the rest.
-        guards = np.isin(rows[:, 1], self._program.guards)
+        guards = self._program.guarding(rows)
         self._add(np.concatenate([rows[guards], rows[~guards]]))
 
     def remove(self, triples: np.ndarray, name: str | None = None) -> None:

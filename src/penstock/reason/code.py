@@ -24,12 +24,14 @@ WORKINGS_ID = -1
 
 # The first number of a step says what it is.
 ATOM, EXISTS, SAME, DIFFERENT, IS, IS_NOT = range(6)
-# Atoms: step, index, whether it stands before the new row's atom, then of each position how it is and what;
-# of the new row's atom itself, whether it takes edges alone, in place of whether it stands before.
+# Atoms: step, index, whether it stands before the new row's atom, then of each position how it is and what,
+# and of a guard its predicate's entry, or -1 - its pair's slot; of the new row's atom itself, whether it
+# takes edges alone, in place of whether it stands before.
 CONSTANT, BOUND, FREE, EQUAL = range(4)
-STEP_WIDTH = 11
-# A variant's guard is the first atom that it looks up. If that has a constant predicate, it is known
-# for all new rows with the same predicate (and object) whether it can be found at all.
+GUARD = 11
+STEP_WIDTH = 12
+# A variant looks up *guards* first: atoms about nothing but the new row's predicate, or if that is a
+# constant, its object. What they are is then the same for all new rows with the same predicate (and object).
 UNGUARDED, BY_PREDICATE, BY_OBJECT = range(3)
 # What a clause makes, if its head is an edge: a path of edges, or as much of a path as the edge was that it
 # is made of (which stands behind its heads).
@@ -43,8 +45,7 @@ class Code(NamedTuple):
     """The arrays; `first` and `last` are places in the array that the name says."""
 
     steps: np.ndarray  # (n, STEP_WIDTH)
-    variants: np.ndarray  # (n, 5): clause, first and last step, what its guard depends on, and the
-    # entry of its guard's predicate, or -1 - the slot of its guard's pair
+    variants: np.ndarray  # (n, 5): clause, first and last step, what its guards depend on, their last step
     heads: np.ndarray  # (n, HEAD_WIDTH): of each position how it is, what, and of a constant its kind
     clauses: (
         np.ndarray
@@ -71,7 +72,16 @@ class Compiled:
     code: Code
     constants: tuple[Term, ...]  # whose texts derived quads may need
     facts: tuple[Clause, ...]  # clauses without a body: what holds anyway
-    guards: np.ndarray  # the predicates of atoms that variants look up first
+    guards: np.ndarray  # (n, 2): the predicates of guards, and their objects or 0
+
+    def guarding(self, rows: np.ndarray) -> np.ndarray:
+        """Which of the rows are guards, as far as predicate and object say."""
+        predicates, objects = self.guards.T
+        found = np.isin(rows[:, 1], predicates[objects == 0])
+        for predicate in np.unique(predicates[objects != 0]).tolist():
+            those = objects[(predicates == predicate) & (objects != 0)]
+            found |= (rows[:, 1] == predicate) & np.isin(rows[:, 2], those)
+        return found
 
 
 def compiled(
@@ -130,7 +140,7 @@ class Compiler:
         self.steps: list[list[int]] = []
         self.heads: list[list[int]] = []
         self.variants: list[list] = []
-        self.guards: set[int | tuple[int, int]] = set()  # predicates (and objects) of rows that are guards
+        self.guards: dict[int, tuple[int, int]] = {}  # step → predicate, and object or 0, of a guard
         self.any: list[int] = []  # variants that any row may begin
         self.by_predicate: dict[int, list[int]] = {}
         self.by_pair: dict[tuple[int, int], list[int]] = {}
@@ -182,10 +192,8 @@ class Compiler:
             *dispatching,
             most + 1,
         )
-        guards = [guard for guard in self.guards if not isinstance(guard, tuple)]
-        return Compiled(
-            self.clauses, self.rules, code, tuple(self.constants), facts, np.array(guards, np.int64)
-        )
+        guards = table_of(list(set(self.guards.values())), 2)
+        return Compiled(self.clauses, self.rules, code, tuple(self.constants), facts, guards)
 
     def _paths(self, clause: Clause, slots: dict[Var, int]) -> tuple[int, int | None]:
         """Whether a clause makes paths, and the place of the atom of its body that takes edges alone."""
@@ -204,56 +212,44 @@ class Compiler:
 
     def _variant(
         self, clause: Clause, delta: int, slots: dict[Var, int], edge: int | None
-    ) -> tuple[int, object]:
-        """Adds the steps of a variant; what its guard depends on."""
-        bound: set[Var] = set()
-        guard = UNGUARDED, None
+    ) -> tuple[int, int]:
+        """Adds the steps of a variant: what its guards depend on, and the place behind them."""
+        new = clause.body[delta]
         waiting = [each for each in clause.conditions if native(each, clause)]
         left = [place for place in range(len(clause.body)) if place != delta]
-        place = delta
-        while True:
+        bound: set[Var] = set()
+
+        def take(place: int) -> None:
             atom = clause.body[place]
             self._atom(atom, slots, bound, before=place < delta, new=place == delta, edge=place == edge)
             bound.update(atom.variables())
-            for condition in [each for each in waiting if variables_of(each) <= bound]:
+
+        def check(known: set[Var]) -> None:
+            for condition in [each for each in waiting if variables_of(each) <= known]:
                 waiting.remove(condition)
                 self.steps.append(self._condition(condition, slots))
-            if not left:
-                break
-            if place == delta:
-                place = self._first(clause, delta, left, bound)
-                guard = self._guard(clause.body[delta], clause.body[place])
-            else:
-                place = min(left, key=lambda each: (cost_of(clause.body[each], bound), each))
+
+        take(delta)
+        how = BY_PREDICATE if isinstance(new.predicate, Var) else BY_OBJECT
+        known = {new.predicate if how == BY_PREDICATE else new.object}
+        behind = 0
+        while guards := [place for place in left if is_guard(clause.body[place], known, bound)]:
+            place = min(guards, key=lambda each: (cost_of(clause.body[each], known), each))
             left.remove(place)
-        return guard
-
-    def _first(self, clause: Clause, delta: int, left: list[int], bound: set[Var]) -> int:
-        """Which atom is looked up first: what says something of the new row's predicate, if there is one."""
-        predicate = clause.body[delta].predicate
-
-        def cost(place: int) -> tuple:
             atom = clause.body[place]
-            about = not isinstance(atom.predicate, Var) and predicate in (atom.subject, atom.object)
-            return not (isinstance(predicate, Var) and about), cost_of(atom, bound), place
-
-        return min(left, key=cost)
-
-    def _guard(self, new: Atom, atom: Atom) -> tuple[int, object]:
-        """What a guard depends on, and its predicate, or that with its object."""
-        if isinstance(atom.predicate, Var):
-            return UNGUARDED, None
-        vars_ = set(atom.variables()) & set(new.variables())
-        if vars_ <= {new.predicate}:
-            found = BY_PREDICATE
-        elif vars_ <= {new.predicate, new.object} and not isinstance(new.predicate, Var):
-            found = BY_OBJECT
-        else:
-            return UNGUARDED, None
-        predicate = self.id(atom.predicate)
-        guard = predicate if isinstance(atom.object, Var) else (predicate, self.id(atom.object))
-        self.guards.add(guard)
-        return found, guard
+            object_ = 0 if isinstance(atom.object, Var) else self.id(atom.object)
+            self.guards[len(self.steps)] = self.id(atom.predicate), object_
+            take(place)
+            known.update(atom.variables())
+            check(known)
+            behind = len(self.steps)
+        check(bound)
+        while left:
+            place = min(left, key=lambda each: (cost_of(clause.body[each], bound), each))
+            left.remove(place)
+            take(place)
+            check(bound)
+        return how if behind else UNGUARDED, behind
 
     def _atom(
         self, atom: Atom, slots: dict[Var, int], bound: set[Var], *, before: bool, new: bool, edge: bool
@@ -279,7 +275,7 @@ class Compiler:
                 step[0] = EXISTS
             else:
                 step[1] = self._index(mask | BASE if edge else mask, atom.predicate)
-        self.steps.append(step)
+        self.steps.append([*step, 0])
 
     def _index(self, mask: int, predicate) -> int:
         index = self.masks.setdefault(mask, len(self.masks))
@@ -300,8 +296,8 @@ class Compiler:
             else:
                 places += [CONSTANT, self.id(argument)]
         if condition.name == "SAMETERM":
-            return [DIFFERENT if negated else SAME, 0, 0, *places, 0, 0, 0, 0]
-        return [IS_NOT if negated else IS, 0, 0, *places, CONSTANT, KINDS[condition.name], 0, 0, 0, 0]
+            return [DIFFERENT if negated else SAME, 0, 0, *places, 0, 0, 0, 0, 0]
+        return [IS_NOT if negated else IS, 0, 0, *places, CONSTANT, KINDS[condition.name], 0, 0, 0, 0, 0]
 
     def _head(self, atom: Atom, slots: dict[Var, int]) -> list[int]:
         row: list[int] = []
@@ -324,11 +320,12 @@ class Compiler:
             self.by_pair.setdefault(pair, []).append(variant)
 
     def _dispatching(self) -> tuple[np.ndarray, ...]:
-        for guard in self.guards:
-            if isinstance(guard, tuple):
+        guards = set(self.guards.values())
+        for guard in guards:
+            if guard[1]:
                 self.by_pair.setdefault(guard, [])
         with_pairs = {predicate for predicate, _ in self.by_pair}
-        single = [guard for guard in self.guards if not isinstance(guard, tuple)]
+        single = [predicate for predicate, object_ in guards if not object_]
         predicates = list(dict.fromkeys([*self.bits, *self.by_predicate, *with_pairs, *single]))
         lists: list[int] = list(self.any)
         places = [(0, len(lists), self.every, 0, 0, 0)]  # of a predicate that no atom names
@@ -338,7 +335,7 @@ class Compiler:
             bits = self.every | self.bits.get(predicate, 0)
             by_object = any(self.variants[each][3] == BY_OBJECT for each in lists[first:])
             pairs = predicate in with_pairs
-            places.append((first, len(lists), bits, pairs, predicate in self.guards, pairs or by_object))
+            places.append((first, len(lists), bits, pairs, (predicate, 0) in guards, pairs or by_object))
         keys, entries = hash_table(np.array(predicates, np.int64), range(1, len(places)))
         pair_keys = np.array(list(self.by_pair), np.int64).reshape(-1, 2)
         slots, _ = pair_table(pair_keys)
@@ -350,12 +347,11 @@ class Compiler:
                 first = len(lists)
                 pair = tuple(pair_keys[number].tolist())
                 lists += self.by_pair[pair]
-                pair_places[slot] = first, len(lists), pair in self.guards
+                pair_places[slot] = first, len(lists), pair in guards
         entry = {predicate: number for number, predicate in enumerate(predicates, 1)}
         pair_slots = {tuple(pair): slot for slot, pair in enumerate(pairs.tolist()) if slots[slot] >= 0}
-        for variant in self.variants:
-            guard = variant[4]
-            variant[4] = -1 - pair_slots[guard] if isinstance(guard, tuple) else entry.get(guard, 0)
+        for step, guard in self.guards.items():
+            self.steps[step][GUARD] = -1 - pair_slots[guard] if guard[1] else entry[guard[0]]
         return keys, entries, np.array(lists, np.int64), table_of(places, 6), pairs, pair_places
 
 
@@ -372,6 +368,17 @@ def table_of(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
 def is_bound(atom: Atom, slots: dict[Var, int]) -> bool:
     """Whether all of a head is bound; what is not makes no quad."""
     return all(var in slots for var in atom.variables())
+
+
+def is_guard(atom: Atom, known: set[Var], bound: set[Var]) -> bool:
+    """Whether an atom is about nothing that is bound but what is known, and about some of that.
+
+    What is of a class is not looked up like this: who does not ask for a certain class asks for data.
+    """
+    vars_ = set(atom.variables())
+    if isinstance(atom.predicate, Var) or (atom.predicate == RDF.type and isinstance(atom.object, Var)):
+        return False
+    return bool(vars_ & known) and vars_ & bound <= known
 
 
 def variables_of(condition: Expression) -> set[Var]:

@@ -104,6 +104,7 @@ class Maintenance:
             transitive=False,
             renaming=run.equality is not None,
         )
+        run.forget()
         run.quads.by[run.quads.by >= PATH] &= ~PATH
         self._compact()
         run.instances = Instances(self._backward.most)
@@ -235,6 +236,7 @@ class Maintenance:
         first = quads.count
         quads.add(again[comes], kinds[comes], explicit=False)
         self._derived_by(np.arange(first, quads.count), clauses[comes])
+        run.forget()
         run.close()
         if self._dead > max(self.most_dead, quads.count // 2):
             self._compact()

@@ -28,7 +28,7 @@ PATH = 1 << 30  # in the number of the rule that derived a row: only as a path o
 LEAST = 64  # rows that an empty table has room for
 
 
-@njit(cache=True)
+@njit(cache=True, allocates=False)
 def mixed(value):
     """A hash of 64 bits whose low bits depend on all of them."""
     value ^= value >> np.uint64(32)
@@ -37,7 +37,7 @@ def mixed(value):
     return value
 
 
-@njit(cache=True)
+@njit(cache=True, allocates=False)
 def key_of(s, p, o, g, e, mask):
     """The hash of those positions of a row that a mask (bits 1, 2, 4, 8) names, and of its element."""
     value = np.uint64(e) * np.uint64(0x9E3779B97F4A7C15)
@@ -52,7 +52,7 @@ def key_of(s, p, o, g, e, mask):
     return mixed(value)
 
 
-@njit(cache=True)
+@njit(cache=True, allocates=False)
 def find(rows, slots, s, p, o, g, e):
     """The row with these values, or -1."""
     last = np.uint64(slots.size - 1)
@@ -71,7 +71,7 @@ def find(rows, slots, s, p, o, g, e):
     return np.int64(-1)
 
 
-@njit(cache=True)
+@njit(cache=True, allocates=False)
 def enter(rows, slots, row):
     """Notes where a row is; it must not be there yet."""
     last = np.uint64(slots.size - 1)
@@ -90,7 +90,7 @@ def entered(rows, count, size):
     return slots
 
 
-@njit(cache=True)
+@njit(cache=True, allocates=False)
 def link(rows, by, heads, following, masks, bits, row):
     """Puts a row at the beginning of its chain in each index that `bits` name."""
     for index in range(masks.size):

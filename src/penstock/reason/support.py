@@ -27,7 +27,7 @@ from penstock.reason.code import (
     table_of,
     variables_of,
 )
-from penstock.reason.kernel import chain_of, entry_of, fits, holds, pair_of, term_at, value_at
+from penstock.reason.matching import chain_of, entry_of, fits, holds, pair_of, term_at, value_at
 from penstock.reason.quads import DEAD, EXPLICIT, find, key_of, link
 
 FACT = -2
@@ -120,7 +120,7 @@ class _BackwardCompiler(Compiler):
             left.remove(place)
             self._atom(clause.body[place], slots, bound, before=False, new=False, edge=False)
             bound.update(clause.body[place].variables())
-        self.variants.append([number, begin, len(self.steps), UNGUARDED, None])
+        self.variants.append([number, begin, len(self.steps), UNGUARDED, begin])
         return len(self.variants) - 1
 
 
