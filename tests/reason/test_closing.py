@@ -99,6 +99,18 @@ def test_closure_is_the_naive_fixpoint(seed):
     assert bool(made.conflicts()) == bool(contradictions([each.text for each in rules(*names)], store))
 
 
+def test_what_an_element_has_brought_in_an_earlier_portion_is_not_forgotten():
+    """The first who is looked at in the second portion has no :q, the next one has: it came in the first."""
+    join = rule("join", "PREFIX : <http://example.org/> INSERT { ?x :r ?z } WHERE { ?x :p ?y . ?y :q ?z }")
+    told = [(2, "b", "q", "c"), (3, "b", "s", "c"), (1, "a", "p", "b"), (2, "a", "p", "b")]
+    table = TermTable(key=7)
+    columns = np.array([(*(table.add(ex(each)) for each in spo), 0, 0, -n) for n, *spo in told], np.int64).T
+    given = Occurrences(*columns[:5], terms=table.chunk(), element=columns[5])
+    nothing = Knowledge((None,), (np.empty((3, 0), np.int64),), TermTable(key=7))
+    found = ElementReasoner([join], nothing, Options(at_a_time=2)).close(given)
+    assert found.element[len(told) :].tolist() == [-2]
+
+
 @pytest.mark.parametrize("seed", range(100))
 def test_elements_are_closed_each_by_itself(seed):
     random_ = random.Random(seed)
