@@ -43,6 +43,89 @@ def larger(array, count):
     return more
 
 
+@njit(cache=True, allocates=False, inline="always")
+def derive(code, below, table, element, variant, idle, classes, equal, scratch, made, counters):
+    """What follows from a solution, but for idle heads; False if there is no room for it."""
+    rows, flags, by, slots = table[:4]
+    low_rows, low_slots = below[0], below[2]
+    env, kinds = scratch[0], scratch[1]
+    derived, dropped, kept, found, pairs = made
+    heads, merged = code.heads, classes.shape[0] > 0
+    clause = code.variants[variant, 0]
+    rule, paths = code.clauses[clause, 0], code.clauses[clause, 5]
+    first, last, gives = code.clauses[clause, 1], code.clauses[clause, 2], code.clauses[clause, 3] != 0
+    if merged and code.clauses[clause, 6]:
+        some = False
+        for step in range(code.variants[variant, 1], code.variants[variant, 2]):
+            some |= open_to(code.steps, step, env, classes)
+        if some and not gives:
+            for head in range(first, last):
+                s, _ = term_at(heads, head, 0, env, kinds)
+                p, _ = term_at(heads, head, 3, env, kinds)
+                o, _ = term_at(heads, head, 6, env, kinds)
+                g, _ = term_at(heads, head, 9, env, kinds)
+                s, p, o = representative(classes, s), representative(classes, p), representative(classes, o)
+                gives |= find(rows, slots, s, p, o, g, element) < 0
+            last = first
+    if gives:
+        given = counters[GIVEN]
+        if given == found.shape[0]:
+            return False
+        found[given, 0], found[given, 1] = clause, element
+        for i in range(code.clauses[clause, 4]):
+            found[given, 2 + i] = env[i]
+        counters[GIVEN] += 1
+    for head in range(first, last):
+        if idle >> (head - first) & 1:
+            continue
+        s, kind_s = term_at(heads, head, 0, env, kinds)
+        p, kind_p = term_at(heads, head, 3, env, kinds)
+        o, kind_o = term_at(heads, head, 6, env, kinds)
+        g, kind_g = term_at(heads, head, 9, env, kinds)
+        if merged:  # what is bound is a representative already, what is constant may not be
+            s, p, o = representative(classes, s), representative(classes, p), representative(classes, o)
+        # a path may begin at a literal; its workings are no triples
+        if (kind_s == LITERAL and g != WORKINGS_ID) or kind_p != 0 or kind_g == LITERAL:
+            if not counters[DROPPED_KEPT]:
+                for each in range(dropped.size):
+                    kept[each] = dropped[each]
+                counters[DROPPED_KEPT] = 1
+            dropped[rule] += 1
+            continue
+        if p == equal and s != o and g == 0 and kind_o != LITERAL:
+            paired = counters[PAIRED]
+            if paired == pairs.shape[0]:
+                return False
+            pairs[paired, 0], pairs[paired, 1], pairs[paired, 2] = s, o, kind_s
+            pairs[paired, 3], pairs[paired, 4] = kind_o, rule
+            counters[PAIRED] += 1
+            continue
+        if low_rows.shape[0] > 0 and find(low_rows, low_slots, s, p, o, g, 0) >= 0:
+            continue
+        if find(rows, slots, s, p, o, g, element) >= 0:
+            continue
+        count = counters[COUNT]
+        if count == rows.shape[0] or 2 * count >= slots.size:
+            return False
+        rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3], rows[count, 4] = s, p, o, g, element
+        flags[count] = kind_s | kind_o << 2 | kind_g << 4
+        by[count] = rule
+        if paths == NEW_PATH:
+            by[count] |= PATH
+        elif paths == COPIED:
+            edge_head = code.clauses[clause, 2]
+            s, _ = term_at(heads, edge_head, 0, env, kinds)
+            p, _ = term_at(heads, edge_head, 3, env, kinds)
+            o, _ = term_at(heads, edge_head, 6, env, kinds)
+            edge = find(rows, slots, s, p, o, 0, element)
+            if edge >= 0 and by[edge] >= PATH:
+                by[count] |= PATH
+        enter(rows, slots, count)
+        counters[COUNT] += 1
+        derived[rule] += 1
+    return True
+
+
 @njit(cache=True, allocates=False)
 def take(code, below, table, limit, memory, again, classes, equal, fragile, scratch, made, counters):
     """Takes rows; why it has stopped.
@@ -146,89 +229,6 @@ def take(code, below, table, limit, memory, again, classes, equal, fragile, scra
                 if start == last:
                     break
     return FINISHED
-
-
-@njit(cache=True, allocates=False)
-def derive(code, below, table, element, variant, idle, classes, equal, scratch, made, counters):
-    """What follows from a solution, but for idle heads; False if there is no room for it."""
-    rows, flags, by, slots = table[:4]
-    low_rows, low_slots = below[0], below[2]
-    env, kinds = scratch[0], scratch[1]
-    derived, dropped, kept, found, pairs = made
-    heads, merged = code.heads, classes.shape[0] > 0
-    clause = code.variants[variant, 0]
-    rule, paths = code.clauses[clause, 0], code.clauses[clause, 5]
-    first, last, gives = code.clauses[clause, 1], code.clauses[clause, 2], code.clauses[clause, 3] != 0
-    if merged and code.clauses[clause, 6]:
-        some = False
-        for step in range(code.variants[variant, 1], code.variants[variant, 2]):
-            some |= open_to(code.steps, step, env, classes)
-        if some and not gives:
-            for head in range(first, last):
-                s, _ = term_at(heads, head, 0, env, kinds)
-                p, _ = term_at(heads, head, 3, env, kinds)
-                o, _ = term_at(heads, head, 6, env, kinds)
-                g, _ = term_at(heads, head, 9, env, kinds)
-                s, p, o = representative(classes, s), representative(classes, p), representative(classes, o)
-                gives |= find(rows, slots, s, p, o, g, element) < 0
-            last = first
-    if gives:
-        given = counters[GIVEN]
-        if given == found.shape[0]:
-            return False
-        found[given, 0], found[given, 1] = clause, element
-        for i in range(code.clauses[clause, 4]):
-            found[given, 2 + i] = env[i]
-        counters[GIVEN] += 1
-    for head in range(first, last):
-        if idle >> (head - first) & 1:
-            continue
-        s, kind_s = term_at(heads, head, 0, env, kinds)
-        p, kind_p = term_at(heads, head, 3, env, kinds)
-        o, kind_o = term_at(heads, head, 6, env, kinds)
-        g, kind_g = term_at(heads, head, 9, env, kinds)
-        if merged:  # what is bound is a representative already, what is constant may not be
-            s, p, o = representative(classes, s), representative(classes, p), representative(classes, o)
-        # a path may begin at a literal; its workings are no triples
-        if (kind_s == LITERAL and g != WORKINGS_ID) or kind_p != 0 or kind_g == LITERAL:
-            if not counters[DROPPED_KEPT]:
-                for each in range(dropped.size):
-                    kept[each] = dropped[each]
-                counters[DROPPED_KEPT] = 1
-            dropped[rule] += 1
-            continue
-        if p == equal and s != o and g == 0 and kind_o != LITERAL:
-            paired = counters[PAIRED]
-            if paired == pairs.shape[0]:
-                return False
-            pairs[paired, 0], pairs[paired, 1], pairs[paired, 2] = s, o, kind_s
-            pairs[paired, 3], pairs[paired, 4] = kind_o, rule
-            counters[PAIRED] += 1
-            continue
-        if low_rows.shape[0] > 0 and find(low_rows, low_slots, s, p, o, g, 0) >= 0:
-            continue
-        if find(rows, slots, s, p, o, g, element) >= 0:
-            continue
-        count = counters[COUNT]
-        if count == rows.shape[0] or 2 * count >= slots.size:
-            return False
-        rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3], rows[count, 4] = s, p, o, g, element
-        flags[count] = kind_s | kind_o << 2 | kind_g << 4
-        by[count] = rule
-        if paths == NEW_PATH:
-            by[count] |= PATH
-        elif paths == COPIED:
-            edge_head = code.clauses[clause, 2]
-            s, _ = term_at(heads, edge_head, 0, env, kinds)
-            p, _ = term_at(heads, edge_head, 3, env, kinds)
-            o, _ = term_at(heads, edge_head, 6, env, kinds)
-            edge = find(rows, slots, s, p, o, 0, element)
-            if edge >= 0 and by[edge] >= PATH:
-                by[count] |= PATH
-        enter(rows, slots, count)
-        counters[COUNT] += 1
-        derived[rule] += 1
-    return True
 
 
 @njit(cache=True)

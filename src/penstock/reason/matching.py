@@ -124,7 +124,7 @@ def open_to(steps, step, env, classes):
     return False
 
 
-@njit(cache=True, allocates=False)
+@njit(cache=True, allocates=False, inline="always")
 def advance(code, below, table, row, done, classes, scratch, first, start, end, begin):
     """Matches the steps of a variant from `start` to before `end`, in the next way; whether there is one.
 
