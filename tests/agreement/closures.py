@@ -26,7 +26,7 @@ from penstock.decode.occurrences import Occurrences
 from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.reason.closing import Closure, Conflict, Options
 from penstock.reason.elements import ElementReasoner
-from penstock.reason.guards import Limits
+from penstock.reason.leading import Limits
 from penstock.rules import library
 from penstock.rules.reading import read_rules
 from penstock.rules.rule import REGIMES, Rule

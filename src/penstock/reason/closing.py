@@ -18,8 +18,8 @@ from penstock.reason.classes import Classes, merge, said
 from penstock.reason.clauses import Clause, clauses_of
 from penstock.reason.code import Code, Compiled, compiled
 from penstock.reason.equality import Apart, Equality, depends, equality_in
-from penstock.reason.guards import Limits, Memory, memory_for
 from penstock.reason.inventing import Inventing
+from penstock.reason.leading import Limits, Memory, memory_for
 from penstock.reason.maintenance import Instances, Maintenance
 from penstock.reason.quads import DEAD, EXPLICIT, LEAST, LITERAL, Quads, entered, power_of_two
 from penstock.reason.solutions import Solutions, kinds_of
@@ -423,8 +423,8 @@ class Closure:
         rows = np.zeros((triples.shape[1], 5), np.int64)
         rows[:, :3] = triples.T
         # What variants look up first comes first, so that it is known what can follow from the rest.
-        guards = self._program.guarding(rows)
-        self._add(np.concatenate([rows[guards], rows[~guards]]))
+        leading = self._program.is_leading(rows)
+        self._add(np.concatenate([rows[leading], rows[~leading]]))
 
     def remove(self, triples: np.ndarray, name: str | None = None) -> None:
         """Takes explicit triples away, ids as (3, n), and what followed only from them.

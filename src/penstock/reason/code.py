@@ -25,14 +25,14 @@ WORKINGS_ID = -1
 # The first number of a step says what it is.
 ATOM, EXISTS, SAME, DIFFERENT, IS, IS_NOT = range(6)
 # Atoms: step, index, whether it stands before the new row's atom, then of each position how it is and what,
-# and of a guard its predicate's entry, or -1 - its pair's slot; of the new row's atom itself, whether it
-# takes edges alone, in place of whether it stands before.
+# and of a leading atom its predicate's entry, or -1 - its pair's slot; of the new row's atom itself, whether
+# it takes edges alone, in place of whether it stands before.
 CONSTANT, BOUND, FREE, EQUAL = range(4)
-GUARD = 11
+LEADING = 11
 STEP_WIDTH = 12
-# A variant looks up *guards* first: atoms about nothing but the new row's predicate, or if that is a
+# *Leading* atoms are looked up first: those about nothing but the new row's predicate, or if that is a
 # constant, its object. What they are is then the same for all new rows with the same predicate (and object).
-UNGUARDED, BY_PREDICATE, BY_OBJECT = range(3)
+ALONE, BY_PREDICATE, BY_OBJECT = range(3)
 # What a clause makes, if its head is an edge: a path of edges, or as much of a path as the edge was that it
 # is made of (which stands behind its heads).
 NEW_PATH, COPIED = 1, 2
@@ -45,7 +45,7 @@ class Code(NamedTuple):
     """The arrays; `first` and `last` are places in the array that the name says."""
 
     steps: np.ndarray  # (n, STEP_WIDTH)
-    variants: np.ndarray  # (n, 5): clause, first and last step, what its guards depend on, their last step
+    variants: np.ndarray  # (n, 5): clause, first and last step, what leading atoms depend on, the step behind
     heads: np.ndarray  # (n, HEAD_WIDTH): of each position how it is, what, and of a constant its kind
     clauses: (
         np.ndarray
@@ -57,9 +57,9 @@ class Code(NamedTuple):
     places: (
         np.ndarray
     )  # (n, 6) of each entry: first and last in lists, bits of indexes, and whether there are
-    # pairs, rows of it are guards, guards depend on its objects
+    # pairs, leading atoms match its rows, and such depend on its objects
     pairs: np.ndarray  # (n, 2) predicates and objects, in a hash table
-    pair_places: np.ndarray  # (n, 3) first and last in lists (first -1: free), whether its rows are guards
+    pair_places: np.ndarray  # (n, 3) first and last in lists (first -1: free), if leading atoms match rows
     most: int  # variables or steps that a clause has
 
 
@@ -72,11 +72,11 @@ class Compiled:
     code: Code
     constants: tuple[Term, ...]  # whose texts derived quads may need
     facts: tuple[Clause, ...]  # clauses without a body: what holds anyway
-    guards: np.ndarray  # (n, 2): the predicates of guards, and their objects or 0
+    leading: np.ndarray  # (n, 2): the predicates of leading atoms, and their objects or 0
 
-    def guarding(self, rows: np.ndarray) -> np.ndarray:
-        """Which of the rows are guards, as far as predicate and object say."""
-        predicates, objects = self.guards.T
+    def is_leading(self, rows: np.ndarray) -> np.ndarray:
+        """Which of the rows leading atoms may match, as far as predicate and object say."""
+        predicates, objects = self.leading.T
         found = np.isin(rows[:, 1], predicates[objects == 0])
         for predicate in np.unique(predicates[objects != 0]).tolist():
             those = objects[(predicates == predicate) & (objects != 0)]
@@ -140,7 +140,7 @@ class Compiler:
         self.steps: list[list[int]] = []
         self.heads: list[list[int]] = []
         self.variants: list[list] = []
-        self.guards: dict[int, tuple[int, int]] = {}  # step → predicate, and object or 0, of a guard
+        self.leading: dict[int, tuple[int, int]] = {}  # step → predicate, and object or 0, of a leading atom
         self.any: list[int] = []  # variants that any row may begin
         self.by_predicate: dict[int, list[int]] = {}
         self.by_pair: dict[tuple[int, int], list[int]] = {}
@@ -178,9 +178,9 @@ class Compiler:
             )
             for delta in range(len(clause.body)):
                 begin = len(self.steps)
-                guard = self._variant(clause, delta, slots, edge)
+                leading = self._variant(clause, delta, slots, edge)
                 self._dispatch(clause.body[delta], len(self.variants))
-                self.variants.append([number, begin, len(self.steps), *guard])
+                self.variants.append([number, begin, len(self.steps), *leading])
                 most = max(most, len(slots), len(self.steps) - begin)
         dispatching = self._dispatching()
         code = Code(
@@ -192,8 +192,8 @@ class Compiler:
             *dispatching,
             most + 1,
         )
-        guards = table_of(list(set(self.guards.values())), 2)
-        return Compiled(self.clauses, self.rules, code, tuple(self.constants), facts, guards)
+        leading = table_of(list(set(self.leading.values())), 2)
+        return Compiled(self.clauses, self.rules, code, tuple(self.constants), facts, leading)
 
     def _paths(self, clause: Clause, slots: dict[Var, int]) -> tuple[int, int | None]:
         """Whether a clause makes paths, and the place of the atom of its body that takes edges alone."""
@@ -213,7 +213,7 @@ class Compiler:
     def _variant(
         self, clause: Clause, delta: int, slots: dict[Var, int], edge: int | None
     ) -> tuple[int, int]:
-        """Adds the steps of a variant: what its guards depend on, and the place behind them."""
+        """Adds the steps of a variant: what its leading atoms depend on, and the place behind them."""
         new = clause.body[delta]
         waiting = [each for each in clause.conditions if native(each, clause)]
         left = [place for place in range(len(clause.body)) if place != delta]
@@ -233,12 +233,12 @@ class Compiler:
         how = BY_PREDICATE if isinstance(new.predicate, Var) else BY_OBJECT
         known = {new.predicate if how == BY_PREDICATE else new.object}
         behind = 0
-        while guards := [place for place in left if is_guard(clause.body[place], known, bound)]:
-            place = min(guards, key=lambda each: (cost_of(clause.body[each], known), each))
+        while leading := [place for place in left if leads(clause.body[place], known, bound)]:
+            place = min(leading, key=lambda each: (cost_of(clause.body[each], known), each))
             left.remove(place)
             atom = clause.body[place]
             object_ = 0 if isinstance(atom.object, Var) else self.id(atom.object)
-            self.guards[len(self.steps)] = self.id(atom.predicate), object_
+            self.leading[len(self.steps)] = self.id(atom.predicate), object_
             take(place)
             known.update(atom.variables())
             check(known)
@@ -249,7 +249,7 @@ class Compiler:
             left.remove(place)
             take(place)
             check(bound)
-        return how if behind else UNGUARDED, behind
+        return how if behind else ALONE, behind
 
     def _atom(
         self, atom: Atom, slots: dict[Var, int], bound: set[Var], *, before: bool, new: bool, edge: bool
@@ -320,12 +320,12 @@ class Compiler:
             self.by_pair.setdefault(pair, []).append(variant)
 
     def _dispatching(self) -> tuple[np.ndarray, ...]:
-        guards = set(self.guards.values())
-        for guard in guards:
-            if guard[1]:
-                self.by_pair.setdefault(guard, [])
+        leading = set(self.leading.values())
+        for pair in leading:
+            if pair[1]:
+                self.by_pair.setdefault(pair, [])
         with_pairs = {predicate for predicate, _ in self.by_pair}
-        single = [predicate for predicate, object_ in guards if not object_]
+        single = [predicate for predicate, object_ in leading if not object_]
         predicates = list(dict.fromkeys([*self.bits, *self.by_predicate, *with_pairs, *single]))
         lists: list[int] = list(self.any)
         places = [(0, len(lists), self.every, 0, 0, 0)]  # of a predicate that no atom names
@@ -335,7 +335,7 @@ class Compiler:
             bits = self.every | self.bits.get(predicate, 0)
             by_object = any(self.variants[each][3] == BY_OBJECT for each in lists[first:])
             pairs = predicate in with_pairs
-            places.append((first, len(lists), bits, pairs, (predicate, 0) in guards, pairs or by_object))
+            places.append((first, len(lists), bits, pairs, (predicate, 0) in leading, pairs or by_object))
         keys, entries = hash_table(np.array(predicates, np.int64), range(1, len(places)))
         pair_keys = np.array(list(self.by_pair), np.int64).reshape(-1, 2)
         slots, _ = pair_table(pair_keys)
@@ -347,11 +347,12 @@ class Compiler:
                 first = len(lists)
                 pair = tuple(pair_keys[number].tolist())
                 lists += self.by_pair[pair]
-                pair_places[slot] = first, len(lists), pair in guards
+                pair_places[slot] = first, len(lists), pair in leading
         entry = {predicate: number for number, predicate in enumerate(predicates, 1)}
         pair_slots = {tuple(pair): slot for slot, pair in enumerate(pairs.tolist()) if slots[slot] >= 0}
-        for step, guard in self.guards.items():
-            self.steps[step][GUARD] = -1 - pair_slots[guard] if guard[1] else entry[guard[0]]
+        for step, (predicate, object_) in self.leading.items():
+            place = -1 - pair_slots[predicate, object_] if object_ else entry[predicate]
+            self.steps[step][LEADING] = place
         return keys, entries, np.array(lists, np.int64), table_of(places, 6), pairs, pair_places
 
 
@@ -370,7 +371,7 @@ def is_bound(atom: Atom, slots: dict[Var, int]) -> bool:
     return all(var in slots for var in atom.variables())
 
 
-def is_guard(atom: Atom, known: set[Var], bound: set[Var]) -> bool:
+def leads(atom: Atom, known: set[Var], bound: set[Var]) -> bool:
     """Whether an atom is about nothing that is bound but what is known, and about some of that.
 
     What is of a class is not looked up like this: who does not ask for a certain class asks for data.

@@ -13,7 +13,7 @@ import numpy as np
 from penstock.jit import njit
 from penstock.reason.classes import breaks, renamed, representative, stale
 from penstock.reason.code import COPIED, NEW_PATH, WORKINGS_ID
-from penstock.reason.guards import NEXT, WAY, begin_anew, note_guard, pays, recalled, remember
+from penstock.reason.leading import NEXT, WAY, begin_anew, note_leading, pays, recalled, remember
 from penstock.reason.matching import advance, entry_of, fits, open_to, pair_of, term_at
 from penstock.reason.quads import DEAD, LITERAL, PATH, enter, entered, find, link
 
@@ -174,9 +174,9 @@ def take(code, below, table, limit, memory, again, classes, equal, fragile, scra
             if done >= state[NEXT]:
                 begin_anew(memory, done)
             if code.places[entry, 4]:
-                note_guard(memory, entry, element)
+                note_leading(memory, entry, element)
             if slot >= 0 and code.pair_places[slot, 2]:
-                note_guard(memory, -1 - slot, element)
+                note_leading(memory, -1 - slot, element)
             by_object = code.places[entry, 5] != 0 and pays(limits, tried, entry, 1)
             depends = rows[row, 2] if by_object else np.int64(0)
             cell = recalled(cells, tried, state, entry, predicate, depends, rows[row, 3])

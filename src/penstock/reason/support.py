@@ -15,10 +15,10 @@ from penstock.algebra.nodes import Var
 from penstock.jit import njit
 from penstock.reason.clauses import Atom, Clause
 from penstock.reason.code import (
+    ALONE,
     ATOM,
     EXISTS,
     STEP_WIDTH,
-    UNGUARDED,
     Compiler,
     cost_of,
     in_python,
@@ -120,7 +120,7 @@ class _BackwardCompiler(Compiler):
             left.remove(place)
             self._atom(clause.body[place], slots, bound, before=False, new=False, edge=False)
             bound.update(clause.body[place].variables())
-        self.variants.append([number, begin, len(self.steps), UNGUARDED, begin])
+        self.variants.append([number, begin, len(self.steps), ALONE, begin])
         return len(self.variants) - 1
 
 

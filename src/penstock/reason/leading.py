@@ -1,6 +1,6 @@
-"""What is remembered of guards: how the variants that a row begins go on behind them.
+"""What is remembered of leading atoms: how the variants that a row begins go on behind them.
 
-Guards are about nothing but the row's predicate, or its object. So for each predicate (with its object) they
+They are about nothing but the row's predicate, or its object. So for each predicate (with its object) they
 are looked up once, and a row goes on from there: an axiom such as rdfs:domain is no join any more.
 """
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from penstock.jit import njit
-from penstock.reason.code import ATOM, BOUND, BY_PREDICATE, CONSTANT, EXISTS, FREE, GUARD, Code
+from penstock.reason.code import ATOM, BOUND, BY_PREDICATE, CONSTANT, EXISTS, FREE, LEADING, Code
 from penstock.reason.matching import advance, fits, term_at
 from penstock.reason.quads import LITERAL, find, key_of
 
-BROUGHT = 1 << 40  # more harm than any: rows of an element are guards for this element alone
+BROUGHT = 1 << 40  # more harm than any: rows of an element lead for this element alone
 USED, VERSION, BLAMED, NEXT = range(4)  # in a memory's state
 MISSES, HARM, WAYS = 1, 2, 3  # in its limits
 WAY = 4  # numbers that a way has at least
@@ -27,7 +27,7 @@ class Limits(NamedTuple):
     cells: int = 1 << 12  # predicates (with objects), a power of two; 0: nothing is remembered
     misses: int = 1 << 8  # of a predicate, after which remembering must have paid
     harm: int = 1 << 4  # that the rows of a predicate may do
-    ways: int = 1 << 8  # in which a variant may go on behind its guards
+    ways: int = 1 << 8  # in which a variant may go on behind its leading atoms
     room: int = 1 << 17  # numbers, for all ways
     epoch: int = 1 << 8  # rows after which everything gets another chance; then four times as many, and so on
 
@@ -40,8 +40,8 @@ def memory_for(code: Code, limits: Limits) -> Memory:
 
     A cell is (predicate, object, version, first and last in ways, side), where the side is of graphs: 0 the
     default graph, 1 named ones, -1 workings. A way is (variant, step, n, idle heads, n × (variable and kind,
-    value)). A row that is a guard makes another version; whatever has to be remembered anew because of it is
-    harm that its predicate has done, and after too much of it its rows are guards no more, until later.
+    value)). A row that leading atoms may match makes another version; whatever has to be remembered anew
+    for it is harm that its predicate has done; after too much of it atoms with it lead no more, until later.
     """
     state = np.zeros(4, np.int64)
     state[VERSION], state[NEXT] = 1, limits.epoch
@@ -57,10 +57,10 @@ def memory_for(code: Code, limits: Limits) -> Memory:
 
 
 @njit(cache=True, allocates=False)
-def harmed(memory, guard, more):
+def harmed(memory, which, more):
     """Notes that remembering was in vain; whether this was too much, so that there is another version."""
     limits, _, _, _, harm, pair_harm, state = memory
-    counts, place = (harm, guard) if guard >= 0 else (pair_harm, -1 - guard)
+    counts, place = (harm, which) if which >= 0 else (pair_harm, -1 - which)
     before = counts[place]
     counts[place] = before + more
     if before <= limits[HARM] < before + more:
@@ -80,20 +80,20 @@ def begin_anew(memory, done):
         if pair_harm[slot] < BROUGHT:
             pair_harm[slot] = 0
     state[VERSION] += 1
-    state[BLAMED] = 0  # an entry that is no guard
+    state[BLAMED] = 0  # an entry that does not lead
     state[NEXT] = 4 * max(done, 1)
 
 
 @njit(cache=True, allocates=False)
-def note_guard(memory, guard, element):
-    """A row that is a guard has been taken."""
+def note_leading(memory, which, element):
+    """A row that leading atoms may match has been taken."""
     limits, _, _, _, harm, pair_harm, state = memory
-    so_far = harm[guard] if guard >= 0 else pair_harm[-1 - guard]
+    so_far = harm[which] if which >= 0 else pair_harm[-1 - which]
     if so_far <= limits[HARM]:
         state[VERSION] += 1
-        state[BLAMED] = guard
+        state[BLAMED] = which
     if element != 0 and so_far < BROUGHT:
-        harmed(memory, guard, BROUGHT)
+        harmed(memory, which, BROUGHT)
 
 
 @njit(cache=True, allocates=False, inline="always")
@@ -167,8 +167,8 @@ def noted_ways(code, below, table, row, done, classes, scratch, memory, first, l
         end = start
         while end < code.variants[variant, 4] and (by_object or code.variants[variant, 3] == BY_PREDICATE):
             if steps[end, 0] == ATOM or steps[end, 0] == EXISTS:
-                guard = steps[end, GUARD]
-                if (harm[guard] if guard >= 0 else pair_harm[-1 - guard]) > limits[HARM]:
+                which = steps[end, LEADING]
+                if (harm[which] if which >= 0 else pair_harm[-1 - which]) > limits[HARM]:
                     break
             end += 1
         used, many, begin = state[USED], 0, True
@@ -201,16 +201,16 @@ def noted_ways(code, below, table, row, done, classes, scratch, memory, first, l
 
 @njit(cache=True, allocates=False)
 def noted_way(ways, used, variant, step, idle, steps, first, last, env, kinds):
-    """Writes down how a variant goes on behind guards that have bound something; -1: there is no room."""
+    """Writes down how a variant goes on behind leading atoms, and what they bind; -1: there is no room."""
     place = used + WAY
-    for guard in range(first, last):
-        if steps[guard, 0] != ATOM:
+    for atom in range(first, last):
+        if steps[atom, 0] != ATOM:
             continue
         for position in range(3, 11, 2):
-            if steps[guard, position] == FREE:
+            if steps[atom, position] == FREE:
                 if place + 2 > ways.size:
                     return np.int64(-1)
-                var = steps[guard, position + 1]
+                var = steps[atom, position + 1]
                 ways[place], ways[place + 1] = 4 * var + kinds[var], env[var]
                 place += 2
     if place > ways.size:
