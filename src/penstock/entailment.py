@@ -25,7 +25,7 @@ from penstock.plan.analysis.walk import nodes
 from penstock.plan.analysis.wanted import wanted
 from penstock.plan.wording import in_words
 from penstock.reason.answering import WantedClosure
-from penstock.reason.closing import Closure, Conflict
+from penstock.reason.closing import OPTIONS, Closure, Conflict
 from penstock.reason.conflicts import conflict_text
 from penstock.reason.elements import ElementReasoner
 from penstock.reason.selecting import Selection, Wanted
@@ -102,9 +102,9 @@ class Entailed:
         return tuple((each.name, each.meaning) for each in used)
 
 
-def closure_of(rules: Sequence[Rule], graphs: Sequence[StaticGraph], key: int) -> Closure:
+def closure_of(rules: Sequence[Rule], graphs: Sequence[StaticGraph], key: int, *, changing: bool) -> Closure:
     """Everything that follows from the graphs without a name; rules read the others by GRAPH."""
-    closure = Closure(rules, key)
+    closure = Closure(rules, key, replace(OPTIONS, witnesses=not changing))
     for graph in graphs:
         if graph.iri is not None:
             closure.add_named(graph.iri, graph.triples, graph.terms)
@@ -146,7 +146,7 @@ def entailed(
         closure = WantedClosure(rules, graphs, want, key)
         used = _selected(rules, closure.selection)
     else:
-        closure = closure_of(rules, graphs, key)
+        closure = closure_of(rules, graphs, key, changing=changing)
         used = None if want is not None else rules
     found = Entailed(
         tuple(graphs),
@@ -264,7 +264,7 @@ class ClosedFiles:
         try:
             _brought_up(self._closure, before, now)
         except PenstockError:  # somewhere on the way: a rule invents without end
-            self._closure = closure_of(self.rules, before, key)
+            self._closure = closure_of(self.rules, before, key, changing=True)
             raise
         conflicts = self._closure.conflicts()
         if conflicts:

@@ -24,7 +24,8 @@ from penstock.reason.maintenance import Instances, Maintenance
 from penstock.reason.quads import DEAD, EXPLICIT, LEAST, LITERAL, Quads, entered, power_of_two
 from penstock.reason.solutions import Solutions, kinds_of
 from penstock.reason.support import FACT
-from penstock.reason.surrogates import makes_surrogates, with_surrogates
+from penstock.reason.surrogates import has_surrogates, makes_surrogates, with_surrogates
+from penstock.reason.witnesses import Witnesses, witnesses_in
 from penstock.rules.rule import Rule
 from penstock.terms import BlankNode, Term
 
@@ -43,6 +44,7 @@ class Options:
     most_invented: int = 100_000  # of those that come from others in a long row
     most_generations: int = 5_000  # and how long a row may be at all
     surrogates: bool = False  # whether triples with nodes that stand for literals are shown
+    witnesses: bool = True  # whether, if not, these are made of a few literals, where that is enough
 
 
 OPTIONS = Options()
@@ -101,6 +103,7 @@ class Run:
         self.instances: Instances | None = None  # are noted, if rows may go again
         self.reported: list[tuple[Clause, np.ndarray, np.ndarray]] = []  # of checks: elements, columns
         self.equality = equality
+        self.witnesses: Witnesses | None = None  # if what surrogates there are is not shown, nor rows go
         self.classes = Classes()
         self._used = np.empty(0, np.int64)  # predicates and names of graphs …
         self._used_of = 0  # … of so many rows
@@ -307,7 +310,9 @@ class Run:
             width = len(clause.variables())
             columns, elements = found[rows, 2 : 2 + width], found[rows, 1]
             numbered = np.arange(len(rows))
-            solutions = Solutions(clause, columns, numbered, self.terms, self.classes).completed()
+            solutions = Solutions(
+                clause, columns, numbered, self.terms, self.classes, self.witnesses
+            ).completed()
             if clause.is_check:
                 shown = [
                     solutions.columns.get(var, np.zeros(len(solutions.elements), np.int64))
@@ -323,6 +328,8 @@ class Run:
             quads[:, 4] = elements[quads[:, 4]]
             self.dropped[rule] += dropped
             self.inventing.note(clause, solutions)
+            if self.witnesses is not None:
+                self.witnesses.note(clause, solutions.columns)
             if len(self.below[0]) and len(quads):
                 quads, flags = self._new(quads, flags)
             if self.classes and len(quads):
@@ -366,9 +373,9 @@ class Closure:
         self.options = options
         self.terms = TermTable(key=key)
         self._clauses = clauses_of(rules)
-        self._begin(equality_in(self._clauses) if options.representatives else None)
+        self._begin(equality_in(self._clauses) if options.representatives else None, options.witnesses)
 
-    def _begin(self, equality: Equality | None) -> None:
+    def _begin(self, equality: Equality | None, witnesses: bool = False) -> None:
         clauses = self._clauses if equality is None else equality.clauses
         renaming = equality is not None
         self._program = compiled(clauses, self.key, transitive=self.options.transitive, renaming=renaming)
@@ -376,6 +383,8 @@ class Closure:
             self.terms.add(constant)
         self._hides = not self.options.surrogates and makes_surrogates(self._program.clauses)
         self._run = Run(self._program, self.terms, self.options, equality=equality)
+        if witnesses and self._hides and equality is None:
+            self._run.witnesses = witnesses_in(self._clauses, self.key)
         self.__dict__.pop("_maintenance", None)
         self._stale = False  # rows have gone since contradictions were noted
         try:
@@ -388,9 +397,17 @@ class Closure:
         try:
             self._run.add(rows, explicit=True)
         except Apart:
-            rows = self._explicit()
-            self._begin(None)
-            self._run.add(rows, explicit=True)
+            self._close_anew()
+        else:
+            witnesses = self._run.witnesses
+            if witnesses is not None and not witnesses.suffice(self._run.quads):
+                self._close_anew()
+
+    def _close_anew(self) -> None:
+        """Closes what is explicit by the texts as they are."""
+        rows = self._explicit()
+        self._begin(None)
+        self._run.add(rows, explicit=True)
 
     def _explicit(self) -> np.ndarray:
         quads = self._run.quads
@@ -411,15 +428,21 @@ class Closure:
 
     def add_named(self, name: str, triples: np.ndarray, terms: TermChunk) -> None:
         """Adds triples of a named graph: rules read them with GRAPH, and they are not among `triples`."""
-        self.terms.add_chunk(terms)
+        self._take(terms)
         rows = np.zeros((triples.shape[1], 5), np.int64)
         rows[:, :3] = triples.T
         rows[:, 3] = self.terms.add_text(name_text(name))
         self._add(rows)
 
+    def _take(self, terms: TermChunk) -> None:
+        """The texts of triples that are to be added: if there are surrogates among these, all are needed."""
+        self.terms.add_chunk(terms)
+        if self._run.witnesses is not None and has_surrogates(terms):
+            self._close_anew()
+
     def add(self, triples: np.ndarray, terms: TermChunk) -> None:
         """Adds explicit triples, ids as (3, n), and what follows."""
-        self.terms.add_chunk(terms)
+        self._take(terms)
         rows = np.zeros((triples.shape[1], 5), np.int64)
         rows[:, :3] = triples.T
         # What variants look up first comes first, so that it is known what can follow from the rest.
@@ -440,6 +463,8 @@ class Closure:
         if self._run.classes:
             self._closed_again(without=rows)
         else:
+            if self._run.witnesses is not None:  # one that goes would have to be replaced
+                self._close_anew()
             self._maintenance.remove(rows)
             self._stale = True
 

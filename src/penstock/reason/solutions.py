@@ -23,6 +23,7 @@ from penstock.reason.clauses import WORKINGS, Clause, Table, variables_in
 from penstock.reason.code import KINDS, WORKINGS_ID, native
 from penstock.reason.equality import depends
 from penstock.reason.quads import BLANK, IRI, LITERAL
+from penstock.reason.witnesses import Witnesses
 from penstock.terms import BlankNode, Term
 
 
@@ -36,6 +37,7 @@ class Solutions:
         elements: np.ndarray,
         terms: TermTable,
         classes: Classes | None = None,
+        witnesses: Witnesses | None = None,
     ) -> None:
         self.clause = clause
         self.columns = dict(zip(clause.variables(), columns.T, strict=True))
@@ -43,6 +45,7 @@ class Solutions:
         self.terms = terms
         self.invented: dict[BlankNode, np.ndarray] = {}  # by label, once the head was made
         self.classes = classes
+        self.witnesses = witnesses if witnesses is not None and clause in witnesses.variables else None
 
     def completed(self) -> Solutions:
         """With BINDs bound, joined with VALUES, and only those for which the conditions hold.
@@ -68,9 +71,18 @@ class Solutions:
                 self._join(table)
             else:
                 var, expression = binds.pop(0)
+                if not conditions:
+                    self._choose_witnesses()
                 self.columns[var] = self._values(expression)
             later = {var for var, _ in binds} | {var for each in tables for var in each.vars}
+        self._choose_witnesses()
         return self
+
+    def _choose_witnesses(self) -> None:
+        """If a few solutions are enough, goes on with these, as soon as it is known which."""
+        if self.witnesses is not None and self.columns.keys() >= set(self.witnesses.variables[self.clause]):
+            self._keep(self.witnesses.new(self.clause, self.columns))
+            self.witnesses = None
 
     def _join(self, table: Table) -> None:
         """Joins with VALUES, which has few rows."""

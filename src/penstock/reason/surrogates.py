@@ -13,10 +13,13 @@ import numpy as np
 from penstock.columns import interning
 from penstock.columns.ids import HASHED
 from penstock.columns.interning import frozen
-from penstock.columns.terms import TermTable
+from penstock.columns.places import LENGTH_BITS
+from penstock.columns.terms import TermChunk, TermTable
 from penstock.reason.clauses import Clause, constants_in
 from penstock.rules.rule import SURROGATES
 from penstock.terms import Literal
+
+_BEGINNING = f"<{SURROGATES}".encode()
 
 
 def makes_surrogates(clauses: Iterable[Clause]) -> bool:
@@ -31,8 +34,15 @@ def makes_surrogates(clauses: Iterable[Clause]) -> bool:
 def with_surrogates(triples: np.ndarray, terms: TermTable) -> np.ndarray:
     """Which of these triples, ids as (3, n), have a surrogate somewhere."""
     ids = interning.distinct(np.ascontiguousarray(triples).reshape(-1), HASHED)
-    standing = frozen(ids[terms.starting(ids, f"<{SURROGATES}".encode())])
+    standing = frozen(ids[terms.starting(ids, _BEGINNING)])
     found = np.zeros(triples.shape[1], bool)
     for column in triples:
         found |= interning.among(frozen(column), standing)
     return found
+
+
+def has_surrogates(terms: TermChunk) -> bool:
+    """Whether there are surrogates among some terms."""
+    beginning = np.frombuffer(_BEGINNING, np.uint8)
+    places = terms.offsets[:-1] << LENGTH_BITS | np.diff(terms.offsets)
+    return bool(interning.starting(frozen(terms.data), places, beginning).any())
