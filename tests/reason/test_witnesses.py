@@ -11,7 +11,6 @@ from tests.reason.rule_texts import rule as own_rule
 from tests.reason.test_closing import ex, terms_of
 
 from penstock.knowledge.graphs import graph_of
-from penstock.reason import closing
 from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import OPTIONS, Closure
 from penstock.reason.witnesses import Witnesses, witnesses_in
@@ -68,14 +67,15 @@ def some_graph(random_: random.Random, *, odd: bool) -> list[tuple]:
 
 
 @pytest.mark.parametrize("odd", [False, True])
-def test_what_is_shown_is_the_same(odd: bool, monkeypatch):
-    monkeypatch.setattr(closing, "AT_A_TIME", 50)
+def test_what_is_shown_is_the_same(odd: bool):
     few = 0
     for seed in range(60):
         random_ = random.Random(f"{odd} {seed}")
         triples = some_graph(random_, odd=odd)
         cut = random_.randint(0, len(triples))
-        with_witnesses, with_all = made(triples, cut=cut), made(triples, options=ALL, cut=cut)
+        few_at_a_time = replace(OPTIONS, at_a_time=50)
+        with_witnesses = made(triples, options=few_at_a_time, cut=cut)
+        with_all = made(triples, options=ALL, cut=cut)
         assert shown(with_witnesses) == shown(with_all), triples
         few += with_witnesses._run.witnesses is not None
     assert 5 < few < 55  # the others have surrogates in axioms
