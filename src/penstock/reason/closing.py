@@ -211,6 +211,8 @@ class Run:
         self._equal = 0 if self.equality is None else id_of(self.equality.predicate, self.terms.key)
 
     def _merge(self) -> None:
+        if not self.classes:
+            self._compile_anew()  # from now on rows must be found by what they are about
         quads, pairs = self.quads, self._pairs
         self._pairs = pairs[:0]
         self.classes.reserve(2 * len(pairs))
@@ -377,8 +379,7 @@ class Closure:
 
     def _begin(self, equality: Equality | None, witnesses: bool = False) -> None:
         clauses = self._clauses if equality is None else equality.clauses
-        renaming = equality is not None
-        self._program = compiled(clauses, self.key, transitive=self.options.transitive, renaming=renaming)
+        self._program = compiled(clauses, self.key, transitive=self.options.transitive)
         for constant in self._program.constants:
             self.terms.add(constant)
         self._hides = not self.options.surrogates and makes_surrogates(self._program.clauses)
