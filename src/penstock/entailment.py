@@ -25,9 +25,10 @@ from penstock.plan.analysis.walk import nodes
 from penstock.plan.analysis.wanted import wanted
 from penstock.plan.wording import in_words
 from penstock.reason.answering import WantedClosure
-from penstock.reason.closing import OPTIONS, Closure, Conflict
-from penstock.reason.conflicts import conflict_text
+from penstock.reason.closing import Closure
+from penstock.reason.conflicts import Conflict, conflict_text
 from penstock.reason.elements import ElementReasoner
+from penstock.reason.running import OPTIONS
 from penstock.reason.selecting import Selection, Wanted
 from penstock.rules.constructs import checks, constructs
 from penstock.rules.expressions import with_direct_semantics

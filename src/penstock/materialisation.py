@@ -28,8 +28,9 @@ from penstock.errors import Finding, InputError, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
 from penstock.knowledge.imports import import_findings
 from penstock.knowledge.lists import list_findings
-from penstock.reason.closing import OPTIONS, Closure, Conflict, Options
-from penstock.reason.conflicts import conflict_text
+from penstock.reason.closing import Closure
+from penstock.reason.conflicts import Conflict, conflict_text
+from penstock.reason.running import OPTIONS, Options
 from penstock.rules.library import ruleset
 from penstock.rules.rule import Rule
 from penstock.sinks.graphs import GraphColumns, GraphFile

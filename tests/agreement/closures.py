@@ -24,9 +24,11 @@ from oracle.rules import Meaning, NoFixpoint, meaning_by_element
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.knowledge.graphs import Knowledge, graph_of
-from penstock.reason.closing import Closure, Conflict, Options
+from penstock.reason.closing import Closure
+from penstock.reason.conflicts import Conflict
 from penstock.reason.elements import ElementReasoner
 from penstock.reason.leading import Limits
+from penstock.reason.running import Options
 from penstock.rules import library
 from penstock.rules.reading import read_rules
 from penstock.rules.rule import REGIMES, Rule

@@ -11,7 +11,7 @@ from penstock import cli
 from penstock.cli.options import INTERRUPTED
 from penstock.materialisation import materialised
 from penstock.reason import kernel
-from penstock.reason.closing import Options
+from penstock.reason.running import Options
 
 
 @pytest.fixture(autouse=True)

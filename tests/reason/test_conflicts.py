@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tests.reason.rule_texts import rule
 
-from penstock.reason.closing import Conflict
-from penstock.reason.conflicts import conflict_text
+from penstock.reason.conflicts import Conflict, conflict_text
 from penstock.terms import Literal, NamedNode
 
 

@@ -13,8 +13,9 @@ from oracle.rules import NoFixpoint, contradictions, default_graph
 from oracle.rules import closed as naively_closed
 from penstock.knowledge.graphs import graph_of
 from penstock.reason.clauses import clauses_of
-from penstock.reason.closing import Closure, Options
+from penstock.reason.closing import Closure
 from penstock.reason.equality import equality_in
+from penstock.reason.running import Options
 from penstock.rules.library import ruleset
 from penstock.terms import RDF, BlankNode, Literal, NamedNode
 

@@ -8,7 +8,8 @@ import pytest
 
 from oracle.rules import closed, contradictions, default_graph
 from penstock.knowledge.graphs import graph_of
-from penstock.reason.closing import Closure, Options
+from penstock.reason.closing import Closure
+from penstock.reason.running import Options
 from penstock.rules.library import rule
 from rules.cases import CASES, LIBRARY
 

@@ -3,13 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from penstock.algebra import nodes as a
 from penstock.algebra.printing import to_sexpr
 from penstock.errors import shortened
-from penstock.reason.closing import Conflict
+from penstock.reason.classes import Classes
+from penstock.reason.clauses import Clause
+from penstock.reason.equality import depends
+from penstock.reason.running import Run
 from penstock.rules.rule import Rule
 from penstock.terms import RDF, Term
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A contradiction: the rule that found it, what that means, and the terms that it is about."""
+
+    rule: str
+    meaning: str
+    bindings: tuple[tuple[str, Term], ...]
+
+
+def conflicts_in(run: Run, meanings: dict[str, str]) -> list[tuple[int, Conflict]]:
+    """What checks have found, with the element that it is about."""
+    found: dict[tuple[int, Conflict], None] = {}
+    for clause, _, columns in run.reported:
+        if clause.rule not in meanings:
+            continue
+        if run.classes:
+            columns = _told_apart(clause, columns, run.classes)
+        for element, *ids in np.unique(columns, axis=1).T.tolist():
+            terms = (
+                (var.name, run.terms.term(id_)) for var, id_ in zip(clause.shown, ids, strict=True) if id_
+            )
+            found.setdefault((element, Conflict(clause.rule, meanings[clause.rule], tuple(terms))))
+    return list(found)
+
+
+def _told_apart(clause: Clause, columns: np.ndarray, classes: Classes) -> np.ndarray:
+    """What is shown of a check's solutions, for everything that a solution stands for."""
+    predicates = {atom.predicate for atom in clause.body}
+    open_ = set(clause.variables()) - depends(clause)
+    for place, var in enumerate(clause.shown, 1):
+        if var in open_:
+            columns[place] = classes.of(columns[place])
+    columns = np.unique(columns, axis=1)
+    for place, var in enumerate(clause.shown, 1):
+        if var in open_:
+            places, ids = classes.stands_for(columns[place], iris=var in predicates)
+            columns = columns[:, places]
+            columns[place] = ids
+    return columns
+
 
 _LONGEST = 600  # characters of a line
 

@@ -20,9 +20,11 @@ from penstock.decode.occurrences import Occurrences
 from penstock.jit import njit
 from penstock.knowledge.graphs import Knowledge
 from penstock.reason.clauses import clauses_of
-from penstock.reason.closing import OPTIONS, Conflict, Options, Run, conflicts_in, name_text
+from penstock.reason.closing import name_text
 from penstock.reason.code import Compiled, compiled
+from penstock.reason.conflicts import Conflict, conflicts_in
 from penstock.reason.quads import Quads
+from penstock.reason.running import OPTIONS, Options, Run
 from penstock.reason.selecting import GUARD, Selection, Wanted, selected, selection_found
 from penstock.reason.surrogates import makes_surrogates, with_surrogates
 from penstock.rules.rule import Rule

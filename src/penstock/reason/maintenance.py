@@ -31,7 +31,7 @@ from penstock.reason.support import (
 )
 
 if TYPE_CHECKING:
-    from penstock.reason.closing import Run
+    from penstock.reason.running import Run
 
 GIVEN = -1
 MOST_DEAD = 4096

@@ -19,10 +19,10 @@ from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermTable
 from penstock.reason.clauses import WORKINGS, Atom, Clause, Table, changed, variables_in
-from penstock.reason.closing import Run
 from penstock.reason.code import WORKINGS_ID, compiled, in_python
 from penstock.reason.instances import ANY, LITERAL, Instances, composed, keys_in, needed, possible
 from penstock.reason.quads import KINDS
+from penstock.reason.running import Run
 from penstock.terms import RDF, NamedNode, Term
 
 OF_ONTOLOGIES = (

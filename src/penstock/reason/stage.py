@@ -18,7 +18,7 @@ from penstock.decode.occurrences import Occurrences
 from penstock.knowledge.graphs import Knowledge
 
 if TYPE_CHECKING:
-    from penstock.reason.closing import Conflict
+    from penstock.reason.conflicts import Conflict
 
 
 class Reasoner(Protocol):
