@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.knowledge.graphs import Knowledge, StaticGraph
+from penstock.reason.axioms import OF_EVERYTHING, OF_ONTOLOGIES
 from penstock.reason.closing import Closure
 from penstock.reason.conflicts import Conflict
 from penstock.reason.elements import ElementReasoner
-from penstock.reason.selecting import OF_EVERYTHING, OF_ONTOLOGIES, Selection, Wanted
+from penstock.reason.selecting import Selection, Wanted
 from penstock.rules.rule import Rule
 from penstock.terms import RDF
 

@@ -7,18 +7,18 @@ interval and its number.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from penstock.algebra.nodes import Var
 from penstock.columns import interning
-from penstock.columns.ids import HASHED, hash_text, id_of
+from penstock.columns.ids import HASHED, hash_text
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.jit import njit
 from penstock.knowledge.graphs import Knowledge
+from penstock.reason.above import Above
 from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import name_text
 from penstock.reason.code import Compiled, compiled
@@ -27,38 +27,11 @@ from penstock.reason.quads import Quads
 from penstock.reason.running import OPTIONS, Options, Run
 from penstock.reason.selecting import GUARD, Selection, Wanted, selected, selection_found
 from penstock.reason.surrogates import makes_surrogates, with_surrogates
+from penstock.reason.vocabulary import Vocabulary
 from penstock.rules.rule import Rule
 
 LEAST_TRIED = 100
 """Elements, after half of which have brought ontologies all are closed with all rules at once."""
-
-
-@dataclass
-class _Program:
-    """A program, above static knowledge that is closed under all rules, their workings included."""
-
-    compiled: Compiled
-    static: Run
-
-    @cached_property
-    def below(self) -> tuple[np.ndarray, ...] | None:
-        return self.static.linked(self.compiled.code, self._predicates()) if self.static.quads.count else None
-
-    def _predicates(self) -> np.ndarray | None:
-        """Those of static rows that clauses look up, or derive; None: any."""
-        asked = [atom for clause in self.compiled.clauses if len(clause.body) > 1 for atom in clause.body]
-        asked += [atom for clause in self.compiled.clauses for atom in clause.head]
-        if any(isinstance(atom.predicate, Var) for atom in asked):
-            return None
-        return np.array(
-            [id_of(each, self.static.terms.key) for each in {atom.predicate for atom in asked}], np.int64
-        )
-
-    def run(self, rows: np.ndarray, terms: TermTable, options: Options) -> Run:
-        """Rows of elements, and all that follows from them."""
-        run = Run(self.compiled, terms, options, self.below, 2 * len(rows) + 64)
-        run.add(rows, explicit=True)
-        return run
 
 
 class ElementReasoner:
@@ -90,11 +63,14 @@ class ElementReasoner:
                 self.selection = selected(clauses, static, wanted)
                 relations = self.selection.relations
                 static.quads.add(relations, np.zeros(len(relations), np.uint8), explicit=False)
-        self._all = _Program(program, static)
-        self._selected: _Program | None = None
+        self._all = Above(program, static)
+        self._selected: Above | None = None
+        self._vocabulary: Vocabulary | None = None
         if self.selection is not None:
             chosen = compiled(self.selection.clauses, key, transitive=options.transitive)
-            self._selected = _Program(chosen, static)
+            self._selected = Above(chosen, static)
+            if self.selection.vocabulary:
+                self._vocabulary = Vocabulary(self.selection.vocabulary, static)
         self._tried = self._redone = 0  # elements, and of these such that brought ontologies
 
     @property
@@ -156,6 +132,10 @@ class ElementReasoner:
             chosen = rows[interning.among(rows[:, 1].copy(), self.selection.predicates)]
         run = self._selected.run(chosen, terms, self.options)
         again = run.elements_with(GUARD)
+        if self._vocabulary is not None:
+            more = run.quads.rows[: run.quads.count][run.quads.by[: run.quads.count] >= 0]
+            used = np.concatenate([rows, more[more[:, 3] == 0]])
+            again = np.union1d(again, self._vocabulary.new(used, terms))
         self._tried += np.count_nonzero(np.bincount(rows[:, 4]))
         self._redone += len(again)
         new = self._new(run, again)

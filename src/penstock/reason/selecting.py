@@ -11,32 +11,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from penstock.algebra.nodes import Call, Expression, Var
+from penstock.columns import interning
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermTable
-from penstock.reason.clauses import WORKINGS, Atom, Clause, Table, changed, variables_in
+from penstock.reason.axioms import about_ontologies, of_ontologies_alone
+from penstock.reason.clauses import WORKINGS, Atom, Clause, Position, Table, changed, variables_in
 from penstock.reason.code import WORKINGS_ID, compiled, in_python
 from penstock.reason.instances import ANY, LITERAL, Instances, composed, keys_in, needed, possible
 from penstock.reason.quads import KINDS
 from penstock.reason.running import Run
+from penstock.reason.vocabulary import Vocabulary
 from penstock.terms import RDF, NamedNode, Term
 
-OF_ONTOLOGIES = (
-    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "http://www.w3.org/2000/01/rdf-schema#",
-    "http://www.w3.org/2002/07/owl#",
-)
-"""The vocabularies in which ontologies are written."""
-OF_EVERYTHING = frozenset(
-    NamedNode(iri)
-    for iri in ("http://www.w3.org/2002/07/owl#Thing", "http://www.w3.org/2000/01/rdf-schema#Resource")
-)
-"""Classes that say nothing about an ontology."""
 GUARD = "guard"  # what guards are called; no rule's name, for it reports and derives nothing
+
+NOBODY = np.empty(0, np.int64)
 
 Wanted = frozenset[tuple[Term | None, Term | None]]
 """Predicates, and of rdf:type also classes; None: any."""
@@ -51,17 +45,20 @@ class Selection:
     rules: frozenset[str]  # whose clauses they are
     numbers: np.ndarray  # of the clauses; of those that look up auxiliary relations, -1 - the number
     relations: np.ndarray  # the rows of these
+    vocabulary: tuple[Clause, ...] = ()  # that need not be looked at where vocabulary is known (`Vocabulary`)
+    declaring: np.ndarray = field(default_factory=lambda: NOBODY)  # their numbers; of classes, -1 - number
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What another process selects the same by, where static knowledge has the relations."""
         predicates = {} if self.predicates is None else {"predicates": self.predicates}
-        return {"clauses": self.numbers, **predicates}
+        return {"clauses": self.numbers, "declaring": self.declaring, **predicates}
 
 
 def selection_found(clauses: Sequence[Clause], key: int, found: Mapping[str, np.ndarray]) -> Selection:
     """What another process has selected of the same clauses (`Selection.arrays`)."""
     predicates = found["predicates"] if "predicates" in found else None
-    return Selecting(clauses, key).numbered(found["clauses"], predicates, np.empty((0, 5), np.int64))
+    no_rows = np.empty((0, 5), np.int64)
+    return Selecting(clauses, key).numbered(found["clauses"], predicates, no_rows, found["declaring"])
 
 
 def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted) -> Selection:
@@ -80,9 +77,8 @@ def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted) -> Selectio
     for question, _, columns in run.reported:
         answers[question].append(columns[1:])
     named = np.unique(rows[rows[:, 3] != 0, 1])
-    return selecting.selection(
-        {question: np.concatenate(parts, axis=1) for question, parts in answers.items()}, wanted, known, named
-    )
+    whole = {question: np.concatenate(parts, axis=1) for question, parts in answers.items()}
+    return selecting.selection(whole, wanted, closed, named)
 
 
 class Selecting:
@@ -91,7 +87,7 @@ class Selecting:
     def __init__(self, clauses: Sequence[Clause], key: int) -> None:
         self.key = key
         self.type = id_of(RDF.type, key)
-        self._auxiliary = _of_ontologies_alone(clauses)
+        self._auxiliary = of_ontologies_alone(clauses)
         self._reflexive = {  # relations of everything, not of axioms alone, to itself
             atom.predicate
             for clause in clauses
@@ -157,19 +153,21 @@ class Selecting:
         return list(found)
 
     def selection(
-        self, answers: Mapping[Clause, np.ndarray], wanted: Wanted, terms: TermTable, named: np.ndarray
+        self, answers: Mapping[Clause, np.ndarray], wanted: Wanted, closed: Run, named: np.ndarray
     ) -> Selection:
         """What is needed, given the answers to `questions` as columns by variable.
 
         `named` are predicates that static knowledge has in named graphs and in workings.
         """
-        instances = self._instances(answers, terms, named)
+        instances = self._instances(answers, closed.terms, named)
         guards = self.guards()
+        instances, watching, declaring = self._without_declaring(instances, guards, closed)
         pairs = [[ANY if each is None else id_of(each, self.key) for each in pair] for pair in wanted]
         roots = [np.array(pairs, np.int64)]
         roots += [self._key(guard.body[0], {}, 1) for guard in guards if not guard.conditions]
+        if len(declaring) and any(False in each.copies for each in instances):
+            roots.append(np.array([(self.type, ANY)]))  # what it is of may become of another class
         # Of relations that everything has to itself, only what relates two things is watched.
-        watching = [np.zeros(len(each), bool) for each in instances]
         for predicate in {id_of(guard.body[0].predicate, self.key) for guard in guards if guard.conditions}:
             for each, watch in zip(instances, watching, strict=True):
                 if not each.reflexive:
@@ -189,16 +187,95 @@ class Selecting:
                 numbers.append(each.clause if found is None else -1 - each.clause)
                 relations += [] if found is None else [found]
         return self.numbered(
-            np.array(numbers, np.int64), None if ANY in predicates else predicates, np.concatenate(relations)
+            np.array(numbers, np.int64),
+            None if ANY in predicates else predicates,
+            np.concatenate(relations),
+            declaring,
         )
 
     def numbered(
-        self, numbers: np.ndarray, predicates: np.ndarray | None, relations: np.ndarray
+        self, numbers: np.ndarray, predicates: np.ndarray | None, relations: np.ndarray, declaring: np.ndarray
     ) -> Selection:
         """The selection of clauses with some numbers."""
         clauses = [self._leading(-1 - each) if each < 0 else self.clauses[each] for each in numbers.tolist()]
         rules = frozenset(clause.rule for clause in clauses)
-        return Selection((*clauses, *self.guards()), predicates, rules, numbers, relations)
+        return Selection(
+            (*clauses, *self.guards()),
+            predicates,
+            rules,
+            numbers,
+            relations,
+            tuple(self._declaring(each) for each in declaring.tolist()),
+            declaring,
+        )
+
+    # --- what is said of vocabulary ----------------------------------------------------------
+
+    def _without_declaring(
+        self, instances: Sequence[Instances], guards: Sequence[Clause], closed: Run
+    ) -> tuple[list[Instances], list[np.ndarray], np.ndarray]:
+        """The instances without those that only derive ontologies of keys, and the numbers of these clauses.
+
+        Such are looked at by key (`Vocabulary`). So also told are the instances that derive something with a
+        key of which they say something, or which is not known before it is derived.
+        """
+        others, declaring = [], []
+        for each in instances:
+            by_class, declares = self._declares(each, guards)
+            if declares.any():
+                declaring.append(-1 - each.clause if by_class else each.clause)
+            if not declares.all():
+                others.append(each.take(~declares))
+        if not declaring:
+            return list(instances), [np.zeros(len(each), bool) for each in instances], NOBODY
+        keys = keys_in(each.heads for each in others)
+        first, numbers = interning.numbered_rows(np.ascontiguousarray(keys.T))
+        predicate, class_ = keys[first].T
+        telling = (predicate == ANY) | ((predicate == self.type) & (class_ == ANY))
+        vocabulary = Vocabulary([self._declaring(each) for each in declaring], closed)
+        telling[~telling] = vocabulary.saying(keys[first[~telling]], closed.terms)
+        heads = np.split(telling[numbers], np.cumsum([each.heads[..., 0].size for each in others])[:-1])
+        watching = [
+            np.zeros(len(each), bool)  # it has the key of its premise
+            if each.copies and False not in each.copies
+            else some.reshape(each.heads.shape[:2]).any(axis=1)
+            for each, some in zip(others, heads, strict=True)
+        ]
+        return others, watching, np.array(declaring, np.int64)
+
+    def _declares(self, instances: Instances, guards: Sequence[Clause]) -> tuple[bool, np.ndarray]:
+        """Whether a clause looks at classes; which instances derive what is watched, whatever the subject."""
+        clause, none = self.clauses[instances.clause], np.zeros(len(instances), bool)
+        premises = [atom for atom in clause.body if atom not in self.axioms[instances.clause]]
+        if len(premises) != 1 or instances.copies or clause.invents() or not clause.head:
+            return False, none
+        [premise] = premises
+        if premise.graph is not None:
+            return False, none
+        used = [var for atom in (*clause.head, *self.axioms[instances.clause]) for var in atom.variables()]
+        used += [var for each in clause.conditions for var in variables_in(each)]
+        used += [var for bound, each in clause.binds for var in (bound, *variables_in(each))]
+        used += [var for table in clause.tables for var in table.vars]
+        if not isinstance(premise.subject, Var) or premise.subject in (*used, *premise.positions[1:]):
+            return False, none
+        watched = np.ones(len(instances), bool)
+        for head in instances.heads.swapaxes(0, 1):
+            by = [self._key(guard.body[0], {}, 1)[0] for guard in guards if not guard.conditions]
+            fits = [(head[:, 0] == p) & ((c == ANY) | (head[:, 1] == c)) for p, c in by]
+            watched &= np.logical_or.reduce([none, *fits])
+        if isinstance(premise.object, Var) and premise.object not in (*used, premise.predicate):
+            return False, watched
+        return True, watched & (instances.premises[:, 0, 0] == self.type)
+
+    def _declaring(self, number: int) -> Clause:
+        """A clause that says something of predicates; or of classes, where it is said who is of them."""
+        if number >= 0:
+            return self.clauses[number]
+        clause, axioms = self.clauses[-1 - number], self.axioms[-1 - number]
+        [premise] = (atom for atom in clause.body if atom not in axioms)
+        return _renamed(clause, premise.predicate, RDF.type) if isinstance(premise.predicate, Var) else clause
+
+    # --- instances ---------------------------------------------------------------------------
 
     def _leading(self, number: int) -> Clause:
         """A clause that leads from classes to classes, by an auxiliary relation in place of its axioms."""
@@ -318,44 +395,8 @@ class Selecting:
         return id_of(position, self.key)
 
 
-def about_ontologies(atom: Atom) -> bool:
-    """Whether an atom is written in the vocabulary of ontologies."""
-    if atom.graph is not None or not isinstance(atom.predicate, NamedNode):
-        return False
-    if atom.predicate == RDF.type:
-        return (
-            isinstance(atom.object, NamedNode)
-            and atom.object.value.startswith(OF_ONTOLOGIES)
-            and atom.object not in OF_EVERYTHING
-        )
-    return atom.predicate.value.startswith(OF_ONTOLOGIES)
-
-
-def _of_ontologies_alone(clauses: Sequence[Clause]) -> frozenset[NamedNode]:
-    """The auxiliary relations that are closed over ontologies only."""
-    made: dict[NamedNode, list[Clause]] = defaultdict(list)
-    for clause in clauses:
-        for atom in clause.head:
-            if atom.graph == WORKINGS:
-                made[atom.predicate].append(clause)
-    alone = set(made)
-    while True:
-        fit = {
-            predicate
-            for predicate in alone
-            if all(
-                about_ontologies(atom) or (atom.graph == WORKINGS and atom.predicate in alone)
-                for clause in made[predicate]
-                for atom in clause.body
-            )
-        }
-        if fit == alone:
-            return frozenset(alone)
-        alone = fit
-
-
-def _renamed(clause: Clause, var: Var, other: Var) -> Clause:
-    """A clause in which two variables are one."""
+def _renamed(clause: Clause, var: Var, other: Position) -> Clause:
+    """A clause in which two variables are one, or one is a term."""
 
     def change(position):
         return other if position == var else position
