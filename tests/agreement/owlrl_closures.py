@@ -98,6 +98,8 @@ def closed_by_owlrl(regime: str, triples: Iterable[Triple]) -> frozenset[Triple]
         OWLRL_Semantics(graph, axioms=False, daxioms=False).closure()
     if any(isinstance(s, rdflib.Literal) and s != o for s, o in graph.subject_objects(_SAME)):
         return None  # a literal is the same as something else: owlrl has it as a subject, RDF has not
+    if any(isinstance(s, rdflib.Literal) and len(_inverses(graph, p)) > 1 for s, p, _ in graph):
+        return None  # by one inverse a literal became a subject, by another an object again
     errors = {s for s, _, o in graph if str(o).endswith("#ErrorMessage")}
     return frozenset(
         tuple(map(_from_rdflib, triple))
@@ -107,6 +109,11 @@ def closed_by_owlrl(regime: str, triples: Iterable[Triple]) -> frozenset[Triple]
 
 
 _SAME = rdflib.OWL.sameAs
+
+
+def _inverses(graph: rdflib.Graph, predicate) -> set:
+    inverse = rdflib.OWL.inverseOf
+    return {*graph.objects(predicate, inverse), *graph.subjects(inverse, predicate)}
 
 
 def _to_rdflib(term: Term):
