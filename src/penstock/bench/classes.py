@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from penstock.bench.figures import Figure, figure, scale, timed
+from penstock.bench.figures import Figure, figure, scale, timed, used
 from penstock.bench.sensors import BEGIN
 from penstock.decode.occurrences import Occurrences
 from penstock.timeline import format_instant
@@ -120,7 +120,7 @@ def _engine(tree: Path, stream: Path, **options: object):
 
 
 def in_the_kernel(tree: Path, stream: Path) -> tuple[float, int]:
-    """Seconds to close decoded elements and to match the query, on one core; how many answers."""
+    """Seconds of the processor to close decoded elements and to match the query; how many answers."""
     from penstock.decode.compression import PlainReader
     from penstock.decode.decoder import Decoder, decode_pieces
 
@@ -140,7 +140,7 @@ def in_the_kernel(tree: Path, stream: Path) -> tuple[float, int]:
         return found
 
     run(pieces[:1])  # what is made or compiled when it is first used
-    return timed(lambda: run(pieces))
+    return used(lambda: run(pieces))
 
 
 def on_spark(tree: Path, stream: Path) -> int:
@@ -156,13 +156,13 @@ def on_spark(tree: Path, stream: Path) -> int:
 
 
 def looking_up(parents: list[int], typed: list[int], expected: int) -> float:
-    """Seconds of look-ups in a table of all subclasses, computed ahead."""
+    """Seconds of the processor for look-ups in a table of all subclasses, computed ahead."""
     below = {0}
     for child, parent in enumerate(parents):
         if parent in below:
             below.add(child)
     wanted = {f"{_EX}Class{class_}" for class_ in below}
     triples = [(f"{_EX}x/{place % SUBJECTS}", f"{_EX}Class{class_}") for place, class_ in enumerate(typed)]
-    seconds, found = timed(lambda: [subject for subject, class_ in triples if class_ in wanted])
+    seconds, found = used(lambda: [subject for subject, class_ in triples if class_ in wanted])
     _check(len(found), expected)
     return seconds
