@@ -41,6 +41,7 @@ from penstock.algebra import (
     Var,
     ZeroOrMore,
     ZeroOrOne,
+    is_nested,
 )
 from penstock.algebra.scopes import ELEMENT
 from penstock.terms import BlankNode, NamedNode
@@ -336,7 +337,7 @@ def _path_triples(path, from_term: bool = False, to_term: bool = False) -> list[
     anything = TriplePattern(Var("s"), Var("p"), Var("o"))
     if isinstance(path, NamedNode):
         return [TriplePattern(Var("s"), path, Var("o"))]
-    if isinstance(path, NegatedSet):
+    if isinstance(path, NegatedSet) or is_nested(path):
         return [anything]
     if isinstance(path, Inverse):
         return _path_triples(path.path, to_term, from_term)

@@ -23,7 +23,10 @@ from oracle.stream_data import delayed, random_graphs, random_streams
 from oracle.vocabulary import BASE
 from penstock.algebra import STREAM, Construct, Query
 
-__all__ = ["Case", "Row", "answers", "cases", "make_case", "parsed", "solved"]
+__all__ = ["NESTED", "Case", "Row", "answers", "cases", "make_case", "parsed", "solved"]
+
+NESTED = 1_000_000_000
+"""Cases from this number on have paths with axes and tests."""
 
 
 def make_case(seed: int, size: int = 22) -> Case:
@@ -44,6 +47,7 @@ def make_case(seed: int, size: int = 22) -> Case:
         derived=derived,
         depth=random.choice((1, 2, 2)),
         exists=random.random() < 0.2,
+        nested=seed >= NESTED,
     )
     writer = QueryWriter(random, style)
     count = 1 if rules else random.choice((1, 1, 2))

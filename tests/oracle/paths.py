@@ -1,7 +1,7 @@
 """Property paths over timed occurrences (SPARQL 18.4, and the decision page's "Property paths").
 
 Sequence, alternative, inverse and negated sets are translated to patterns. `+`, `*` and `?` are
-sets of ⟨x, y, t, t′⟩.
+sets of ⟨x, y, t, t′⟩. Paths with axes or tests are nested regular expressions (`nested`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sized
 from itertools import count
 
+from oracle import nested
 from oracle.model import ActiveGraph, Solution, hull, solution
 from penstock.algebra import (
     BGP,
@@ -29,6 +30,7 @@ from penstock.algebra import (
     Var,
     ZeroOrMore,
     ZeroOrOne,
+    is_nested,
 )
 from penstock.terms import NamedNode, Term
 
@@ -41,6 +43,8 @@ _FROM, _TO = Var(".path-from"), Var(".path-to")
 
 def evaluate_path(node: PathPattern, evaluate: Evaluate, active: ActiveGraph, spend: Spend) -> list[Solution]:
     """The solutions of a path pattern, over its own variables only."""
+    if is_nested(node.path):
+        return _as_solutions(node, nested.timed(node.path, active, spend))
     if isinstance(node.path, (OneOrMore, ZeroOrMore, ZeroOrOne)):
         return _as_solutions(node, _pairs(node, evaluate, active, spend))
     names = {end.name for end in (node.subject, node.object) if isinstance(end, Var)}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from oracle.expression_text import condition, having, kind_of, value
+from oracle.nested_text import nested_text
 from oracle.vocabulary import (
     CLASSES,
     LABELS,
@@ -53,6 +54,7 @@ class Style:
     derived: dict[str, str] = field(default_factory=dict)  # predicates that rules make: their kind
     limits: bool = True  # LIMIT, SAMPLE, GROUP_CONCAT: defined by us, not by SPARQL
     depth: int = 2
+    nested: bool = False  # many paths, most of them with axes or tests
     exists: bool = False  # mostly EXISTS, and in it what depends on the outer solution
 
 
@@ -96,7 +98,7 @@ class QueryWriter:
             predicate = self.random.choice(list(self.style.derived))
         else:
             predicate = self.random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-        if self.chance(0.13):
+        if self.chance(0.5 if self.style.nested else 0.13):
             path, object_, more = self.path_and_object()
             return Part(f"{text} {path} {object_}", tuple(names + more))
         kind = self.predicates()[predicate]
@@ -120,6 +122,8 @@ class QueryWriter:
 
     def path_and_object(self) -> tuple[str, str, list[str]]:
         path = self.path(self.random.choice((1, 1, 2)))
+        if self.style.nested and self.chance(0.8):
+            path = nested_text(self.random, self.random.choice((0, 1, 1, 2, 3)))
         if self.chance(0.15):
             return path, self.random.choice(RESOURCES), []
         name = self.random.choice(POOLS["resource"][1:])

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import islice
 
 from oracle.canonical import canonical
-from oracle.generator import answers, cases, make_case, parsed
+from oracle.generator import NESTED, answers, cases, make_case, parsed
 from oracle.reading import children
 from oracle.shrink import shrunk
 from penstock import algebra
@@ -70,7 +70,7 @@ def test_all_operators_occur():
         for child in children(node):
             walk(child)
 
-    for seed in range(300):
+    for seed in (*range(300), *range(NESTED, NESTED + 20)):
         for query in parsed(make_case(seed)):
             walk(query)
     patterns = {kind.__name__ for kind in algebra.Pattern.__args__}

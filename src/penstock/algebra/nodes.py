@@ -3,7 +3,7 @@
 One class per operator of SPARQL 1.1 (section 18 of the recommendation) and of EP-SPARQL
 (section 4.2 of the paper). Nodes are values: equal nodes mean equal results, which is
 how several queries come to share their common parts. Here are queries and rules; expressions are in `base`,
-graph patterns in `patterns`, and all of them can be had from here.
+paths in `paths`, graph patterns in `patterns`, and all of them can be had from here.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Union
 
 from penstock.algebra.base import *  # noqa: F403
 from penstock.algebra.base import Node, TermOrVar, Var, depth_of, node
+from penstock.algebra.paths import *  # noqa: F403
 from penstock.algebra.patterns import *  # noqa: F403
 from penstock.algebra.patterns import Pattern, TriplePattern
 from penstock.algebra.scopes import STREAM, Scope

@@ -1,4 +1,4 @@
-"""Property paths and graph patterns: one class per operator, which says of itself what analyses ask."""
+"""Graph patterns: one class per operator, which says of itself what analyses ask."""
 
 from __future__ import annotations
 
@@ -24,58 +24,10 @@ from penstock.algebra.base import (
     tighter,
     variables_among,
 )
+from penstock.algebra.paths import Path
 from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Meeting, Relation, Side
 from penstock.algebra.scopes import STREAM, Scope
 from penstock.terms import NamedNode, Term
-
-# --- property paths ----------------------------------------------------------------------
-
-
-@node
-class Inverse(Node):
-    path: "Path"
-
-
-@node
-class Sequence(Node):
-    left: "Path"
-    right: "Path"
-
-
-@node
-class Alternative(Node):
-    left: "Path"
-    right: "Path"
-
-
-@node
-class ZeroOrMore(Node):
-    path: "Path"
-
-
-@node
-class OneOrMore(Node):
-    path: "Path"
-
-
-@node
-class ZeroOrOne(Node):
-    path: "Path"
-
-
-@node
-class NegatedSet(Node):
-    """`!(a|^b)`: any predicate but these forwards, any but those backwards.
-
-    A direction that is not mentioned is None: `!(a)` does not look backwards.
-    """
-
-    forward: tuple[NamedNode, ...] | None
-    backward: tuple[NamedNode, ...] | None = None
-
-
-Path = Union[NamedNode, Inverse, Sequence, Alternative, ZeroOrMore, OneOrMore, ZeroOrOne, NegatedSet]
-
 
 # --- graph patterns ----------------------------------------------------------------------
 

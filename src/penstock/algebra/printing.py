@@ -110,6 +110,10 @@ def _form(node) -> Form:
             return _expression(node)
         case a.NegatedSet():
             return _negated_set(node)
+        case a.Axis():
+            return node.axis if node.term is None else (f"{node.axis}::", _form(node.term))
+        case a.Nested():
+            return (f"{node.axis}::[]", _form(node.path))
         case a.TriplePattern():
             return ("triple", *_forms(node))
         case a.BGP():

@@ -39,6 +39,8 @@ WELL_KNOWN_PREFIXES = {
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
 
+AXES_AS_WRITTEN = ("self", "next", "next-1", "edge", "edge-1", "node", "node-1")
+
 _LOCAL_ESCAPE = re.compile(r"\\([_~.\-!$&'()*+,;=/?#@%])")
 _REFERENCE = re.compile(
     r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.S
@@ -113,6 +115,8 @@ class Names:
         return resolve(reference, self.base)
 
     def _unknown_prefix(self, prefix: str, token: Token):
+        if token.startswith("::", len(prefix)):
+            return self._unknown_axis(prefix, token)
         hint = None
         close = difflib.get_close_matches(prefix, [p for p in self.prefixes if p], 1, 0.6)
         if prefix in WELL_KNOWN_PREFIXES:
@@ -127,6 +131,14 @@ class Names:
         start = token.start_pos
         span = self.source.span(start, start + len(prefix) + 1)
         return self.source.error(f"the prefix {prefix}: is not declared", span, hint)
+
+    def _unknown_axis(self, name: str, token: Token):
+        """`nxt::p`: the form of a name, but nobody has names that begin with a colon."""
+        close = difflib.get_close_matches(name.lower(), AXES_AS_WRITTEN, 1, 0.5)
+        hint = f"did you mean {close[0]}:: ?" if close else f"the axes are {', '.join(AXES_AS_WRITTEN)}"
+        span = self.source.span(token.start_pos, token.start_pos + len(name) + 2)
+        message = f"{name}:: is not an axis, and the prefix {name}: is not declared"
+        return self.source.error(message, span, hint)
 
     def check_name(self, token: Token) -> None:
         """Refuse characters that no name may have (the lexer is exact in Latin-1 only)."""

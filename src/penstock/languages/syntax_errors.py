@@ -14,6 +14,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 from penstock.errors import QueryError
 from penstock.languages.foreign import foreign
 from penstock.languages.language import Hints, Language
+from penstock.languages.names import AXES_AS_WRITTEN
 from penstock.languages.text import QueryText
 
 _KEYWORD_PATTERN = re.compile(r"\(\?:([\w|]+)\)\\b")
@@ -51,6 +52,7 @@ _TERMINAL_NAMES = {
     "RBRACE": "}",
     "LPAR": "(",
     "RPAR": ")",
+    "RSQB": "]",
     "NIL": "(",
     "DOT": ".",
     "SEMICOLON": ";",
@@ -103,6 +105,9 @@ def explain(
     found = text[position : position + length]
     message = f"{_shown(found)} cannot stand here"
     hint = _too_long(lark, found, attempt.accepts()) or expected.told(language.hints)
+    if "]" in expected.others and (opened := _open_brackets(text, position)):
+        place = source.span(opened[-1], opened[-1] + 1)
+        hint = f"{hint}; the [ in line {place.line}, column {place.column} is still open"
     return source.error(message, source.span(position, position + length), hint)
 
 
@@ -224,6 +229,10 @@ def _unexpected_word(
     close = difflib.get_close_matches(name.upper(), by_upper, 1, 0.6)
     if close:
         return source.error(f"{name} is not known here", span, f"did you mean {by_upper[close[0]]}?")
+    if "AXIS" in expected.terminals:
+        close = difflib.get_close_matches(name.lower(), AXES_AS_WRITTEN, 1, 0.6)
+        if close:
+            return source.error(f"{name} is not an axis", span, f"did you mean {close[0]}?")
     if "an IRI" in expected.others:
         return source.error(
             f"{name} is neither a keyword nor a term",
@@ -306,6 +315,7 @@ class _Expected:
 
     keywords: list[str]
     others: list[str]
+    terminals: set[str]
 
     def told(self, hints: Hints) -> str | None:
         """As a hint; that another statement may begin where one ends is no news."""
@@ -326,7 +336,7 @@ def _expected(lark: Lark, accepts: set[str]) -> _Expected:
         others = ["a prefix, as in ex:"]
     if {"STAR", "VAR"} <= accepts and "IRIREF" not in accepts:
         others.append("*")
-    return _Expected(keywords, list(dict.fromkeys(others)))
+    return _Expected(keywords, list(dict.fromkeys(others)), accepts)
 
 
 def _or(names: Sequence[str]) -> str:

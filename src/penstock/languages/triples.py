@@ -1,4 +1,4 @@
-"""Triples and property paths to triple patterns (SPARQL 1.1, sections 4.2, 9 and 18.2.2)."""
+"""Triples to triple patterns (SPARQL 1.1, sections 4.2 and 18.2.2)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from itertools import groupby
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
-from penstock.algebra.balance import balanced
 from penstock.algebra.facts import placed
-from penstock.languages.leaves import TermTranslator
+from penstock.languages.paths import PathTranslator, verbs_and_objects
 from penstock.languages.text import tokens_of
 from penstock.terms import RDF, BlankNode
 
@@ -57,7 +56,7 @@ class Template(Block):
                 return BlankNode(f"b{self._count}")
 
 
-class TripleTranslator(TermTranslator):
+class TripleTranslator(PathTranslator):
     """Triples with their abbreviations: `;`, `,`, `[ … ]`, `( … )` and paths."""
 
     def __init__(self, *args, **keywords) -> None:
@@ -75,10 +74,9 @@ class TripleTranslator(TermTranslator):
     def _property_list(
         self, subject: a.TermOrVar, tree: Tree, block: Block, subject_node: Tree | Token | None = None
     ) -> None:
-        children = tree.children
         begin = subject_node
-        for verb, objects in zip(children[::2], children[1::2], strict=True):
-            for node in objects.children:
+        for verb, objects in verbs_and_objects(tree):
+            for node in objects:
                 object_ = self._head(node, block)
                 already = len(block.parts)
                 self._link(subject, verb, object_, block)
@@ -147,7 +145,11 @@ class TripleTranslator(TermTranslator):
                 "a template says which triples to make: write one triple for each step",
             )
         else:
-            self._path_triples(subject, self.path(verb), object_, block)
+            path = self.path(verb)
+            if a.is_nested(path):
+                block.parts.append(a.PathPattern(subject, path, object_))
+            else:
+                self._path_triples(subject, path, object_, block)
 
     def _path_triples(self, subject: a.TermOrVar, path: a.Path, object_: a.TermOrVar, block: Block) -> None:
         """Section 18.2.2.4: links and sequences become triples with fresh variables."""
@@ -166,42 +168,6 @@ class TripleTranslator(TermTranslator):
                 block.parts.append(a.PathPattern(subject, path, object_))
             case _:
                 block.parts.append(a.TriplePattern(subject, path, object_))
-
-    def path(self, node: Tree | Token) -> a.Path:
-        """A path expression (18.2.2.3)."""
-        if isinstance(node, Token):
-            return self.iri(node)
-        children = node.children
-        match node.data:
-            case "alternative_path":
-                return balanced(self._paths(node), a.Alternative)
-            case "sequence_path":
-                return balanced(self._paths(node), a.Sequence)
-            case "inverse_path":
-                return a.Inverse(self.path(children[0]))
-            case "zero_or_more_path":
-                return a.ZeroOrMore(self.path(children[0]))
-            case "one_or_more_path":
-                return a.OneOrMore(self.path(children[0]))
-            case "zero_or_one_path":
-                return a.ZeroOrOne(self.path(children[0]))
-            case _:
-                return self._negated_set(node)
-
-    def _paths(self, tree: Tree) -> list[a.Path]:
-        """The parts of `p/q/…` or `p|q|…`, which the grammar nests to the left."""
-        parts = []
-        node: Tree | Token = tree
-        while isinstance(node, Tree) and node.data == tree.data:
-            parts.append(self.path(node.children[1]))
-            node = node.children[0]
-        return [self.path(node), *reversed(parts)]
-
-    def _negated_set(self, tree: Tree) -> a.NegatedSet:
-        members = [child for child in tree.children if getattr(child, "type", None) != "NIL"]
-        forward = tuple(self.iri(child) for child in members if isinstance(child, Token))
-        backward = tuple(self.iri(c.children[0]) for c in members if isinstance(c, Tree))
-        return a.NegatedSet(forward if forward or not backward else None, backward or None)
 
 
 _COMPLEX_PATHS = (

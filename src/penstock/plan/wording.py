@@ -8,11 +8,13 @@ from types import MappingProxyType
 from penstock.algebra.nodes import (
     Aggregate,
     Alternative,
+    Axis,
     Call,
     Exists,
     Expression,
     Inverse,
     NegatedSet,
+    Nested,
     OneOrMore,
     Path,
     PathPattern,
@@ -51,23 +53,27 @@ def path_text(path: Path) -> str:
     """A property path as in a query."""
     match path:
         case Inverse():
-            return "^" + _grouped(path.path)
+            return "^" + _grouped(path.path, Inverse)
         case Sequence():
             return f"{_grouped(path.left)}/{_grouped(path.right)}"
         case Alternative():
             return f"{_grouped(path.left)}|{_grouped(path.right)}"
         case OneOrMore() | ZeroOrMore() | ZeroOrOne():
-            return _grouped(path.path) + _REPEAT[type(path)]
+            return _grouped(path.path, Inverse, *_REPEAT) + _REPEAT[type(path)]
         case NegatedSet():
             names = [str(name) for name in path.forward or ()]
             names += [f"^{name}" for name in path.backward or ()]
             return f"!({'|'.join(names)})"
+        case Axis():
+            return path.axis if path.term is None else f"{path.axis}::{path.term}"
+        case Nested():
+            return f"{path.axis}::[{path_text(path.path)}]"
     return "a" if path == RDF.type else str(path)
 
 
-def _grouped(path: Path) -> str:
+def _grouped(path: Path, *others: type) -> str:
     text = path_text(path)
-    return f"({text})" if isinstance(path, (Sequence, Alternative)) else text
+    return f"({text})" if isinstance(path, (Sequence, Alternative, *others)) else text
 
 
 def leaf_text(leaf: TriplePattern | PathPattern) -> str:
