@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -36,41 +36,66 @@ class Composing:
     def __init__(self, store: Store, meeting: Meeting) -> None:
         self.seen = Seen(store, at_once=True)
         # A pair (x, y) is followed by those that begin at y, and preceded by those that end at x.
-        self.after = _Composition(store, "x", meeting)
-        self.before = _Composition(store, "y", meeting)
+        self.after = Partners(store, [0], 2, meeting)
+        self.before = Partners(store, [1], 2, meeting)
 
     def foresee(self) -> None:
-        for composition in (self.after, self.before):
-            composition.foresee()
+        for partners in (self.after, self.before):
+            partners.foresee()
 
     def closed(self, frame: Frame) -> Iterator[Frame]:
         """Adds pairs; gives those that are new and what follows from them."""
         new = self.seen.add(frame)
         while len(new):
             yield new
-            longer = [*self.after.of(new), *self.before.of(new)]
+            after = self.after.of(new, [1], 2)
+            before = self.before.of(new, [0], 2)
+            longer = [together(mine, other, [mine.ids[0], other.ids[1]]) for mine, other in after]
+            longer += [together(mine, other, [other.ids[0], mine.ids[1]]) for mine, other in before]
             new = self.seen.add(Frame.concat(longer, frame.vars)) if longer else Frame.empty(frame.vars)
 
 
-class _Composition:
-    """Pairs composed with remembered pairs at one end."""
+def together(mine: Frame, other: Frame, columns: Sequence[np.ndarray], skipped: int = 2) -> Frame:
+    """What is made of rows that meet: these columns and the further ones of `mine`, with the hull."""
+    # Further columns are equal in both, but for the element of a timeless row, which is unbound.
+    own, others = mine.ids[skipped:], other.ids[len(other.ids) - len(mine.ids) + skipped :]
+    return Frame(
+        mine.vars,
+        np.vstack([*columns, np.where(own != 0, own, others)]),
+        np.minimum(mine.start, other.start),
+        np.maximum(mine.end, other.end),
+    )
 
-    def __init__(self, store: Store, end: str, meeting: Meeting) -> None:
+
+class Partners:
+    """The rows of a store that others meet: equal in some columns, and in the further ones of both.
+
+    The further columns of the store begin at `further`.
+    """
+
+    def __init__(self, store: Store, columns: list[int], further: int, meeting: Meeting) -> None:
         self.store = store
         self.meeting = meeting
-        self.column = 0 if end == "x" else 1
+        self.columns = columns
+        self.further = further
         self._indexes: dict[tuple, Index] = {}
 
-    def of(self, frame: Frame) -> Iterator[Frame]:
+    def of(self, frame: Frame, columns: list[int], further: int) -> Iterator[tuple[Frame, Frame]]:
+        """The frame's rows and their partners, side by side, in portions."""
         timeless = frame.timeless_mask()
         for none in (False, True):
             chosen = frame.take(timeless == none)
             for (_, other), rows in self.store.parts.items():
-                if len(chosen) and rows.count:
-                    yield from self._compose(chosen, rows, not (none or other))
+                if not (len(chosen) and rows.count):
+                    continue
+                timed = not (none or other)
+                index = self._index(rows, timed)
+                keys = [*columns, *_apart(frame.vars, further, timed)]
+                for i, j in probe_pairs(chosen, keys, index, self.meeting):
+                    yield chosen.take(i), rows.frame(self.store.vars, j)
 
     def foresee(self) -> None:
-        """Makes the index of timeless pairs, which pairs with time are composed with too."""
+        """Makes the index of timeless rows, which rows with time meet too."""
         for (_, timeless), rows in self.store.parts.items():
             if timeless and rows.count:
                 self._index(rows, timed=False).sync()
@@ -78,24 +103,11 @@ class _Composition:
     def _index(self, rows: Rows, timed: bool) -> Index:
         key = (id(rows), timed)
         if key not in self._indexes:
-            self._indexes[key] = Index(rows, [self.column, *self._apart(timed)], timed=timed)
+            columns = [*self.columns, *_apart(self.store.vars, self.further, timed)]
+            self._indexes[key] = Index(rows, columns, timed=timed)
         return self._indexes[key]
 
-    def _apart(self, timed: bool) -> list[int]:
-        """The columns that are equal in pairs which compose: what is timeless is in every element."""
-        vars = self.store.vars
-        return [at for at in range(2, len(vars)) if timed or vars[at] != hidden.ELEMENT]
 
-    def _compose(self, frame: Frame, rows: Rows, timed: bool) -> Iterator[Frame]:
-        index = self._index(rows, timed)
-        for i, j in probe_pairs(frame, [1 - self.column, *self._apart(timed)], index, self.meeting):
-            mine, other = frame.take(i), rows.frame(frame.vars, j)
-            first, second = (mine, other) if self.column == 0 else (other, mine)
-            # Further columns are equal in both, but for the element of a timeless pair, which is unbound.
-            further = np.where(mine.ids[2:] != 0, mine.ids[2:], other.ids[2:])
-            yield Frame(
-                frame.vars,
-                np.vstack([first.ids[0], second.ids[1], further]),
-                np.minimum(mine.start, other.start),
-                np.maximum(mine.end, other.end),
-            )
+def _apart(vars: Sequence[str], first: int, timed: bool) -> list[int]:
+    """The columns that are equal in rows which meet: what is timeless is in every element."""
+    return [at for at in range(first, len(vars)) if timed or vars[at] != hidden.ELEMENT]

@@ -8,10 +8,13 @@ ELEMENT = ".element"
 WORLD = ".world"
 """The column that says when a row is there, while an operator looks at several instants at once."""
 
+STATE = ".state"
+"""The column with the state of an automaton that a walk is in."""
+
 
 def is_variable(column: str) -> bool:
     """Whether a column binds a variable, rather than telling of elements or of what EXISTS found."""
-    return not column.startswith((MARK, TAG, OWN, OTHER, ELEMENT, WORLD))
+    return not column.startswith((MARK, TAG, OWN, OTHER, ELEMENT, WORLD, STATE))
 
 
 def own(name: str) -> str:

@@ -30,6 +30,7 @@ _INSTEAD = {
 }
 _EXISTS = f"{_STAYS}; a pattern that must be there is written into WHERE itself"
 _NAMED_GRAPH = "name the graph, or write the recursion as a rule: what reaches y, and a step further"
+_NESTED = "write its steps as triples with variables between them, and what it repeats as a rule of its own"
 _TIMES = "a rule speaks of triples, whenever they hold; ask for times in a query"
 
 
@@ -51,6 +52,8 @@ def refuse(name: str, statement: a.ParsedRule | a.ParsedQuery) -> None:
         node, in_any_graph = waiting.pop()
         for expression in node.expressions:
             _refuse_in(expression, error)
+        if isinstance(node, a.PathPattern) and a.is_nested(node.path):
+            raise error("a path with an axis or a test", place_of(node), _NESTED)
         if in_any_graph and isinstance(node, a.PathPattern) and _repeats(node.path):
             raise error("a path with + or * under GRAPH ?…", place_of(node), _NAMED_GRAPH)
         if isinstance(node, a.Join) and node.relation == ANY or isinstance(node, _MONOTONE):

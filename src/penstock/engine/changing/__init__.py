@@ -9,7 +9,13 @@ where one of them changes.
 from penstock.engine.changing.absence import MarkContent, OuterContent, WithoutContent
 from penstock.engine.changing.groups import AggregatedContent, AskedContent
 from penstock.engine.changing.order import OrderedContent, SlicedContent
-from penstock.engine.changing.sets import ClosureContent, ConstructedContent, DomainContent, UniqueContent
+from penstock.engine.changing.sets import (
+    ClosureContent,
+    ConstructedContent,
+    DomainContent,
+    ReachContent,
+    UniqueContent,
+)
 from penstock.plan import steps
 
 CHANGING = {
@@ -17,6 +23,7 @@ CHANGING = {
     steps.Domain: DomainContent,
     steps.Constructed: ConstructedContent,
     steps.Closure: ClosureContent,
+    steps.Reach: ReachContent,
     steps.Outer: OuterContent,
     steps.Without: WithoutContent,
     steps.Mark: MarkContent,

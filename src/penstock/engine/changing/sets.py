@@ -16,6 +16,7 @@ from penstock.engine.operators import Surroundings
 from penstock.engine.paths import Composing
 from penstock.engine.presence import numbered
 from penstock.engine.store import Store, forever
+from penstock.engine.walks import Walking, walk_columns
 from penstock.plan import steps
 from penstock.plan.hidden import WORLD
 from penstock.plan.step import Step
@@ -84,3 +85,34 @@ class ClosureContent(ContentOperator):
         for new in Composing(store, Meeting(self.step.relation, within=self.step.within)).closed(pairs):
             world = new.column(WORLD) - 1
             yield new.present(np.ones(len(new), np.int64), worlds.since[world], worlds.until[world])
+
+
+class ReachContent(ContentOperator):
+    """Walks of an automaton: what an edge that leaves or comes is connected with is walked again."""
+
+    def __init__(self, step: steps.Reach, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        for number, below in enumerate(step.inputs):
+            self.remember(f"edges{number}", below.vars)
+
+    def groups(self, frames: list[Frame]) -> list[np.ndarray]:
+        ends = [np.stack([frame.column(_begin(frame)), frame.column(".y")]) for frame in frames]
+        nodes, places = np.unique(np.concatenate(ends, axis=1), return_inverse=True)
+        parts = kernels.connected(places.reshape(2, -1), len(nodes))
+        return np.split(parts, np.cumsum([len(frame) for frame in frames])[:-1])
+
+    def at(self, contents: list[Frame], worlds: Worlds) -> Iterator[Frame]:
+        def store(vars: tuple[str, ...]) -> Store:
+            return Store("", vars, forever, tuning=self.tuning)
+
+        edges = [store((*label.vars, WORLD)) for label in self.step.labels]
+        walking = Walking(self.step, edges, store(walk_columns(self.step, WORLD)))
+        found = [Frame(each.vars, each.ids, each.start, each.end) for each in contents]
+        for new in walking.advanced(found):
+            world = new.column(WORLD) - 1
+            yield new.present(np.ones(len(new), np.int64), worlds.since[world], worlds.until[world])
+
+
+def _begin(frame: Frame) -> str:
+    """The column with the node where an edge begins; what walks start from is one node."""
+    return ".x" if ".x" in frame.vars else ".y"

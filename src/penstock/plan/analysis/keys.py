@@ -24,6 +24,7 @@ from penstock.algebra.nodes import (
     Select,
     TriplePattern,
     Var,
+    is_nested,
 )
 from penstock.plan.analysis.leaves import query_leaves
 from penstock.plan.analysis.matching import LeafPattern, LookUp, has_closure, look_ups
@@ -134,7 +135,8 @@ def _obstacle(
         return None
     for leaf in pattern.leaves:
         if has_closure(leaf):
-            return f"the path `{leaf_text(leaf)}` goes from node to node without a fixed length"
+            length = "" if is_nested(leaf.path) else " without a fixed length"
+            return f"the path `{leaf_text(leaf)}` goes from node to node{length}"
         if any(leaf_key_position(look_up, key) is None for look_up in look_ups(leaf)):
             return _misses(leaf, key)
     obstacle = _own_obstacle(pattern, key, dataset, derived, in_exists)

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from penstock.algebra.facts import once
 from penstock.algebra.nodes import (
     Alternative,
+    Axis,
     Inverse,
     NegatedSet,
+    Nested,
     OneOrMore,
     Path,
     PathPattern,
@@ -26,7 +28,9 @@ from penstock.algebra.nodes import (
     Var,
     ZeroOrMore,
     ZeroOrOne,
+    is_nested,
 )
+from penstock.plan.analysis.automata import anywhere, still
 from penstock.terms import BlankNode, Literal, NamedNode
 
 LeafPattern = TriplePattern | PathPattern
@@ -54,7 +58,10 @@ def look_ups(leaf: LeafPattern) -> tuple[LookUp, ...]:
     if isinstance(leaf, TriplePattern):
         return (LookUp(leaf.subject, leaf.predicate, leaf.object),)
     numbers = itertools.count()
-    found = _take_apart(leaf.path, leaf.subject, leaf.object, numbers)
+    found = [*_take_apart(leaf.path, leaf.subject, leaf.object, numbers)]
+    if is_nested(leaf.path) and still(leaf.path) != anywhere(leaf.path):
+        # Whatever stands anywhere in a triple is its own way, also where an end is a term.
+        found.append(LookUp(*(Var(f".node{place}") for place in "spo")))
     return tuple(dict.fromkeys(found))
 
 
@@ -86,13 +93,30 @@ def _take_apart(path: Path, start: TermOrVar, end: TermOrVar, numbers: Iterator[
                 # Zero length: whatever is a subject or object of any triple is its own way.
                 yield LookUp(fresh(), fresh(), fresh())
             yield from _take_apart(path.path, fresh(), fresh(), numbers)
+        case Axis(axis="self"):
+            return
+        case Axis(axis=axis, term=term):
+            yield _along(axis, start, end, fresh() if term is None else term)
+        case Nested(axis=axis, path=inner):
+            tested = start if axis == "self" else fresh()
+            if axis != "self":
+                yield _along(axis, start, end, tested)
+            yield from _take_apart(inner, tested, fresh(), numbers)
         case _:
             raise TypeError(f"{type(path).__name__} is not a property path")
 
 
+def _along(axis: str, start: TermOrVar, end: TermOrVar, left: TermOrVar) -> LookUp:
+    """The triple of a step along an axis, with what stands in the place that is left."""
+    places = {"next": (start, left, end), "edge": (start, end, left), "node": (left, start, end)}
+    return LookUp(*places[axis])
+
+
 def has_closure(path: Path | LeafPattern) -> bool:
-    """Whether a path, or that of a leaf, holds `+`, `*` or `?` anywhere."""
+    """Whether a path, or that of a leaf, holds `+`, `*` or `?` anywhere, or is a nested expression."""
     match path:
+        case Axis() | Nested():
+            return True
         case OneOrMore() | ZeroOrMore() | ZeroOrOne():
             return True
         case Inverse() | PathPattern():

@@ -12,8 +12,9 @@ triple which a rule makes timelessly, each with the graph that it is written int
 from __future__ import annotations
 
 from penstock.algebra.facts import once
-from penstock.algebra.nodes import Ask, PathPattern, Pattern, Query
+from penstock.algebra.nodes import Ask, PathPattern, Pattern, Query, is_nested
 from penstock.algebra.scopes import STREAM
+from penstock.plan.analysis.automata import anywhere
 from penstock.plan.analysis.matching import LeafPattern, LookUp, look_ups, may_have_no_length
 from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
@@ -83,7 +84,10 @@ def can_be_timeless(
 
 def _matches_timeless(leaf: LeafPattern, dataset: ActiveDataset, derived: LookUps, in_exists: bool) -> bool:
     """Whether a leaf may match a static triple, or one that a rule derives from static ones, or none."""
-    if isinstance(leaf, PathPattern) and may_have_no_length(leaf.path):
+    if isinstance(leaf, PathPattern) and is_nested(leaf.path):
+        if anywhere(leaf.path):
+            return True
+    elif isinstance(leaf, PathPattern) and may_have_no_length(leaf.path):
         if in_exists or len(leaf.names) < len({leaf.subject, leaf.object}):  # an end is a term
             return True
     written = rule_graphs(dataset.default) if derived else ()

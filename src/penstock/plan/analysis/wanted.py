@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from penstock.algebra import nodes as a
 from penstock.algebra.nodes import ParsedQuery, Query
+from penstock.plan.analysis.matching import AnyBut, look_ups
 from penstock.plan.analysis.walk import described, nodes
 from penstock.terms import RDF, NamedNode, Term
 
@@ -28,12 +29,15 @@ def _patterns(query: Query) -> Iterator[tuple[Term | None, Term | None]]:
         if isinstance(node, a.BGP):
             for triple in node.triples:
                 yield _key(triple.predicate, triple.object)
+        elif isinstance(node, a.PathPattern) and a.is_nested(node.path):
+            for look_up in look_ups(node):
+                yield _key(look_up.predicate, look_up.object)
         elif isinstance(node, a.PathPattern):
             yield from _steps(node.path)
 
 
-def _key(predicate: a.TermOrVar, object_: a.TermOrVar) -> tuple[Term | None, Term | None]:
-    if isinstance(predicate, a.Var):
+def _key(predicate: a.TermOrVar | AnyBut, object_: a.TermOrVar) -> tuple[Term | None, Term | None]:
+    if isinstance(predicate, a.Var | AnyBut):
         return None, None
     if predicate == RDF.type and not isinstance(object_, a.Var):
         return predicate, object_

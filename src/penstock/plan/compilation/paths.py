@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -12,6 +12,7 @@ from penstock.algebra.scopes import STREAM
 from penstock.plan import steps
 from penstock.plan.analysis.matching import may_have_no_length
 from penstock.plan.compilation.context import Context, in_scope
+from penstock.plan.compilation.nested import ENDS, NestedCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.step import Step
 from penstock.terms import NamedNode
@@ -41,10 +42,11 @@ class Ends:
         return [end for end in dict.fromkeys((self.subject, self.object)) if _is_constant(end, context)]
 
 
-class PathCompiler(ABC):
+class PathCompiler(NestedCompiler):
     """The part of the compiler that knows paths; the rest gives it scans and fresh names."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._paths: dict[tuple[a.Path, Ends, Context], Step] = {}
 
     @abstractmethod
@@ -68,10 +70,14 @@ class PathCompiler(ABC):
 
     def _between(self, node: a.PathPattern, context: Context) -> Step:
         """The solutions of a path between its ends; those that EXISTS substitutes are bound."""
-        x, y = self.fresh("x"), self.fresh("y")
-        key = a.Var(context.key) if context.key is not None else None
-        inner = replace(context, key={node.object: y, node.subject: x}.get(key))
-        step = self.path(node.path, Ends(x, y, node.subject, node.object), inner)
+        if a.is_nested(node.path):
+            x, y = ENDS
+            step = self.nested_path(node.path, node.subject, node.object, context)
+        else:
+            x, y = self.fresh("x"), self.fresh("y")
+            key = a.Var(context.key) if context.key is not None else None
+            inner = replace(context, key={node.object: y, node.subject: x}.get(key))
+            step = self.path(node.path, Ends(x, y, node.subject, node.object), inner)
         ends = {x: node.subject, y: node.object}
         for column, end in ends.items():
             if _is_constant(end, context):

@@ -31,7 +31,8 @@ def is_independent(pattern: a.Pattern, outer: Vars) -> bool:
     if not outer & free(pattern):
         return True
     if isinstance(pattern, a.PathPattern):
-        return not has_part_without_length(pattern.path)  # which needs no triple at a term
+        # A part without length needs no triple at a term; a nested expression means the same pairs anywhere.
+        return a.is_nested(pattern.path) or not has_part_without_length(pattern.path)
     parts = children(pattern)
     if not parts:
         return True
