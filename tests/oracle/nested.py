@@ -174,7 +174,9 @@ def _walks(path: Path, occurrences: frozenset[Occurrence], universe: set[Term], 
             case Axis(axis=name, term=term):
                 return axis(name, lambda z: term is None or z == term)
             case Nested(axis=name, path=inner):
-                tests = {(z, start, end, used) for z, _, start, end, used in value(inner)}
+                walks = value(inner)
+                free = {z for z, _, _, _, used in walks if not used}  # need no triple, and so no time
+                tests = {(z, *rest) for z, _, *rest in walks if not (rest[2] and z in free)}
                 if name == "self":
                     return {(z, z, start, end, used) for z, start, end, used in tests}
                 spend(occurrences, tests)

@@ -75,8 +75,11 @@ class NestedCompiler(ABC):
         known = (path, context)
         if known not in self._tests:
             found = self._reach(automaton(path, backwards=True), context)
-            columns = (Y.name, *context.hidden)
-            self._tests[known] = steps.Table(columns, ()) if found is None else steps.Unique(found)
+            found = steps.Table((Y.name, *context.hidden), ()) if found is None else steps.Unique(found)
+            if terms := still(path):  # which fulfil the test as they are
+                others = [a.Call("!", (a.Call("SAMETERM", (Y, term)),)) for term in sorted(terms, key=str)]
+                found = steps.Select(found, conjunction(others))
+            self._tests[known] = found
         return self._tests[known]
 
     # --- single steps -----------------------------------------------------------------------

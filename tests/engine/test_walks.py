@@ -1,0 +1,205 @@
+"""Nested paths on larger graphs, and how much is walked: never more than states times nodes (times nodes)."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pyoxigraph
+import pytest
+
+from penstock import pipeline
+from penstock.columns.ids import parse_term
+from penstock.engine.program import Program, ProgramShard
+from penstock.engine.tuning import TUNING, Tuning
+from penstock.engine.walks import ReachOperator
+from penstock.knowledge.graphs import graph_of
+from penstock.languages import parse_query
+from penstock.plan import steps
+from penstock.plan.analysis.automata import automaton
+from penstock.terms import NamedNode
+from penstock.timeline import NEVER
+
+PROLOGUE = "PREFIX : <http://example.org/>\n"
+Triple = tuple[NamedNode, NamedNode, NamedNode]
+
+
+def node(name: object) -> NamedNode:
+    return NamedNode(f"http://example.org/{name}")
+
+
+def program(path: str, triples: list[Triple], ends=("?x", "?y"), tuning: Tuning = TUNING) -> Program:
+    query = parse_query(f"{PROLOGUE} SELECT * WHERE {{ {ends[0]} {path} {ends[1]} }}")
+    return pipeline.program(
+        (query,), [], [graph_of(triples, None, key=7)], shards=1, now=0, key=7, tuning=tuning
+    )
+
+
+def answers(live: ProgramShard) -> set[tuple]:
+    rows = [row for _, table in live.answers([], NEVER, True) for row in table.to_pylist()]
+    found = [tuple(row[name] for name in ("x", "y") if name in row) for row in rows]
+    assert len(found) == len(set(found))
+    return {tuple(parse_term(text.encode()) for text in row) for row in found}
+
+
+def walked(live: ProgramShard) -> int:
+    """How many walks the operators remember."""
+    operators = [each for each in live.shard.operators if isinstance(each, ReachOperator)]
+    return sum(len(each.walking.seen.store) for each in operators)
+
+
+def chain(length: int) -> list[Triple]:
+    return [(node(i), node("p"), node(i + 1)) for i in range(length)]
+
+
+def random_triples(random: Random, count: int, names: int, predicates: int) -> list[Triple]:
+    """Predicates are among the names, so that axes lead to them and from them."""
+    some = [node(i) for i in range(names)]
+    found = {
+        (random.choice(some), random.choice(some[:predicates]), random.choice(some)) for _ in range(count)
+    }
+    return sorted(found, key=str)
+
+
+# --- independent formulations ------------------------------------------------------------------------
+
+
+class Matrices:
+    """Expressions as boolean matrices over all terms of a graph."""
+
+    def __init__(self, triples: list[Triple]) -> None:
+        self.terms = sorted({term for triple in triples for term in triple}, key=str)
+        place = {term: at for at, term in enumerate(self.terms)}
+        self.s, self.p, self.o = np.array([[place[term] for term in triple] for triple in triples]).T
+        self.place = place
+
+    def along(self, begin: np.ndarray, end: np.ndarray, where: np.ndarray | None = None) -> np.ndarray:
+        made = np.zeros((len(self.terms),) * 2, bool)
+        where = np.ones(len(begin), bool) if where is None else where
+        made[begin[where], end[where]] = True
+        return made
+
+    def next(self, name: object) -> np.ndarray:
+        return self.along(self.s, self.o, self.p == self.place[node(name)])
+
+    def closed(self, matrix: np.ndarray) -> np.ndarray:
+        """Zero or more times."""
+        matrix = matrix | np.eye(len(matrix), dtype=bool)
+        while True:
+            twice = (matrix.astype(np.float32) @ matrix.astype(np.float32)) > 0
+            if (twice == matrix).all():
+                return matrix
+            matrix = twice
+
+    def pairs(self, matrix: np.ndarray) -> set[tuple]:
+        return {(self.terms[x], self.terms[y]) for x, y in np.argwhere(matrix)}
+
+
+def after(*matrices: np.ndarray) -> np.ndarray:
+    made = matrices[0]
+    for matrix in matrices[1:]:
+        made = (made.astype(np.float32) @ matrix.astype(np.float32)) > 0
+    return made
+
+
+@pytest.mark.parametrize("tuning", [TUNING, Tuning(pairs=64, room=2)], ids=["usual", "tiny"])
+def test_axes_and_tests_as_products_of_matrices(tuning: Tuning) -> None:
+    triples = random_triples(Random(5), 700, 300, 12)
+    m = Matrices(triples)
+    edge, back = m.along(m.s, m.p), m.along(m.p, m.o)  # back: node
+    first, second = m.next(1), m.next(2)
+    expected = {
+        "(edge/next:::1)*": m.closed(after(edge, first)),
+        "(next:::1|next-1:::2|node)+": after(first | second.T | back, m.closed(first | second.T | back)),
+        ":1[:2+]/:3?": after(
+            first,
+            np.diag(after(second, m.closed(second)).any(axis=1)),
+            m.next(3) | np.eye(len(first), dtype=bool),
+        ),
+        "(next::[(next:::1)*/self:::4])*": m.closed(
+            m.along(m.s, m.o, m.closed(first)[:, m.place[node(4)]][m.p])
+        ),
+        "edge::[:1/:2]": m.along(m.s, m.p, after(first, second).any(axis=1)[m.o]),
+    }
+    for path, matrix in expected.items():
+        pairs = m.pairs(matrix)
+        assert answers(program(path, triples, tuning=tuning).open(0)) == pairs, path
+        begin = next(iter(sorted(pairs, key=str)))[0]
+        found = answers(program(path, triples, (str(begin), "?y"), tuning).open(0))
+        assert found == {(y,) for x, y in pairs if x == begin}
+        found = answers(program(path, triples, ("?x", str(begin)), tuning).open(0))
+        assert found == {(x,) for x, y in pairs if y == begin}
+    assert sum(map(np.count_nonzero, expected.values())) > 5000
+
+
+def test_what_sparql_can_say_too_as_another_engine_answers_it() -> None:
+    """20,000 triples, from a node."""
+    triples = random_triples(Random(6), 20_000, 3_000, 3)
+    store = pyoxigraph.Store()
+    for triple in triples:
+        store.add(pyoxigraph.Quad(*(pyoxigraph.NamedNode(each.value) for each in triple)))
+    pairs = {
+        ":0[:1/:2]": "{0} :0 ?y . ?y :1/:2 ?z",
+        "next:::0[^:1 :{1}]|edge": "{{ {0} :0 ?y . :{1} :1 ?y }} UNION {{ {0} ?y ?z }}",
+        "(next:::0|next-1:::1)+": "{0} (:0|^:1)+ ?y",
+        "(next:::2/next-1:::0)+/self": "{0} (:2/^:0)+ ?y",
+    }
+    total = 0
+    for path, pattern in pairs.items():
+        for begin, other in ((17, 18), (2424, 5)):
+            found = answers(program(path.format("", other), triples, (f":{begin}", "?y")).open(0))
+            where = pattern.format(f":{begin}", other)
+            rows = store.query(f"{PROLOGUE} SELECT DISTINCT ?y WHERE {{ {where} }}")
+            assert found == {(NamedNode(row["y"].value),) for row in rows}, path
+            total += len(found)
+    assert total > 5_000
+
+
+# --- polynomial --------------------------------------------------------------------------------------
+
+
+def test_stars_in_stars_are_one_star() -> None:
+    text = "next:::p"
+    for _ in range(140):
+        text = f"({text})*"
+    [planned] = program(text, chain(3)).plan.queries
+    [reach] = [step for step in planned.step.walk() if isinstance(step, steps.Reach)]
+    assert len(reach.transitions) == 2 and len(reach.labels) == 1
+    live = program(text, chain(50), (":0", "?y")).open(0)
+    assert len(answers(live)) == 51
+    assert walked(live) == 51  # at the start, and once at each node
+
+
+@pytest.mark.parametrize("alternatives", [2, 60])
+def test_alternatives_under_a_star_share_their_state(alternatives: int) -> None:
+    text = "(" + "|".join(f"next:::{i}" for i in range(alternatives)) + ")*"
+    path = parse_query(f"{PROLOGUE} SELECT * WHERE {{ ?x {text} ?y }}").query.pattern.pattern.path
+    made = automaton(path)
+    assert len(made.labels) == alternatives and len(made.transitions) == 2 * alternatives
+
+
+def test_a_test_in_a_test_is_evaluated_once() -> None:
+    """next::p[next::p[…]]: as many sets of nodes as there are levels, none larger than the graph."""
+    depth, length = 60, 80
+    path = ":p"
+    for _ in range(depth):
+        path = f":p[{path}]"
+    live = program(path, chain(length)).open(0)
+    assert answers(live) == {(node(i), node(i + 1)) for i in range(length - depth)}
+    reaching = [each for each in live.shard.operators if isinstance(each, ReachOperator)]
+    assert len(reaching) == depth + 1
+    assert walked(live) <= (depth + 1) * 2 * (length + 1)
+
+
+def test_the_same_test_twice_is_one_operator() -> None:
+    live = program("(:p[:p/:p]|^:p[:p/:p])*", chain(5)).open(0)
+    assert len([each for each in live.shard.operators if isinstance(each, ReachOperator)]) == 2
+
+
+def test_walks_from_a_term_do_not_begin_elsewhere() -> None:
+    live = program("(next:::p)+", chain(400), (":390", "?y")).open(0)
+    assert len(answers(live)) == 10 and walked(live) == 11
+    live = program("(next:::p)+", chain(400), ("?x", ":10")).open(0)
+    assert len(answers(live)) == 10 and walked(live) == 11
+    live = program("(next:::p)+", chain(40)).open(0)
+    assert walked(live) == len(answers(live)) == 40 * 41 / 2
