@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from agreement.changing_runs import differences
+from agreement.closures import triples_of
 from agreement.engine_runs import engine_answers
 from agreement.histories import make_history
 from oracle.canonical import canonical
@@ -19,10 +20,14 @@ from oracle.model import StaticGraph, Triple
 from oracle.nested import printed, timed
 from oracle.nested_text import nested_text
 from oracle.scopes import event_case, scope_case
-from oracle.vocabulary import EPOCH, PROLOGUE, TICK, VALUES, iri
+from oracle.vocabulary import BASE, EPOCH, PROLOGUE, TICK, VALUES, iri
 from penstock import algebra as a
 from penstock.errors import QueryError
+from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
+from penstock.reason.closing import Closure
+from penstock.rules.library import ruleset
+from penstock.terms import RDF, NamedNode
 
 ENDS = (("?x", "?y"), (":a", "?y"), ("?x", ":b"), (":near", ":near"), ("?x", "?x"), ("?x", '"x"'))
 
@@ -194,3 +199,51 @@ def test_staying_is_everywhere_that_a_term_occurs() -> None:
         + [("q", "q", None, None), ("r", "r", 2, 2)],
         key=str,
     )
+
+
+# --- RDFS by navigation -------------------------------------------------------------------------------
+
+SC, SP = "(next::rdfs:subClassOf)", "(next::rdfs:subPropertyOf)"
+NAVIGATED = {
+    "rdfs:subClassOf": f"{SC}+",
+    "rdfs:subPropertyOf": f"{SP}+",
+    "a": f"(next::a/{SC}*|edge/{SP}*/next::rdfs:domain/{SC}*|node-1/{SP}*/next::rdfs:range/{SC}*)",
+} | {f":p{i}": f"next::[{SP}*/self:::p{i}]" for i in range(3)}
+PREFIXES = f"PREFIX : <{BASE}> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>"
+RHO_DF = ("scm-spo", "prp-spo1", "scm-sco", "cax-sco", "prp-dom", "prp-rng")
+
+
+def ontology(random: Random) -> list[Triple]:
+    """Facts, and an ontology about their classes and properties; cycles among them too."""
+    rdfs = "http://www.w3.org/2000/01/rdf-schema#"
+    classes, properties, things = (
+        [iri(f":{kind}{i}") for i in range(int(n))] for kind, n in ("c5", "p3", "i5")
+    )
+    found = [(random.choice(things), random.choice(properties), random.choice(things)) for _ in range(6)]
+    found += [(random.choice(things), RDF.type, random.choice(classes)) for _ in range(2)]
+    for name, ones, others in (
+        ("subClassOf", classes, classes),
+        ("subPropertyOf", properties, properties),
+        ("domain", properties, classes),
+        ("range", properties, classes),
+    ):
+        some = random.randrange(5)
+        found += [(random.choice(ones), NamedNode(rdfs + name), random.choice(others)) for _ in range(some)]
+    return list(dict.fromkeys(found))
+
+
+def test_navigation_finds_what_the_rules_derive() -> None:
+    total = 0
+    for seed in range(60):
+        triples = ontology(Random(f"navigation {seed}"))
+        derived = Closure(ruleset(RHO_DF), 7)
+        added = graph_of(triples, None, key=7)
+        derived.add(added.triples, added.terms)
+        closed = GraphData(None, tuple(triples_of(derived.triples, derived.terms)))
+        plain = tuple(f"{PREFIXES} SELECT ?x ?y WHERE {{ ?x {each} ?y }}" for each in NAVIGATED)
+        walked = tuple(f"{PREFIXES} SELECT ?x ?y WHERE {{ ?x {each} ?y }}" for each in NAVIGATED.values())
+        expected = engine_answers(Case(seed, (), (closed,), plain, 0, ()))
+        found = engine_answers(Case(seed, (), (GraphData(None, tuple(triples)),), walked, 0, ()))
+        assert found == expected, triples
+        total += len(closed.triples) - len(triples)
+    assert total > 300

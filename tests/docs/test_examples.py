@@ -12,7 +12,8 @@ from docs.page import examples_of
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 LANGUAGE = examples_of(REPOSITORY / "docs" / "ep-sparql.md")
 README = examples_of(REPOSITORY / "README.md")
-EXAMPLES = LANGUAGE + README
+PATHS = examples_of(REPOSITORY / "docs" / "paths.md")
+EXAMPLES = LANGUAGE + README + PATHS
 
 
 def test_the_page_shows_every_operator():

@@ -300,6 +300,11 @@ def shown(text: str) -> str:
             "3:60: rule my: a path with + or *",
             "name the graph",
         ),
+        (
+            "INSERT { ?x :q ?y } WHERE { ?x :p 1 . ?x (:p[:q])+ ?y }",
+            "3:39: rule my: a path with an axis or a test",
+            "as triples",
+        ),
         (DISJOINT + CHECK + " LIMIT 1", "5:1: rule cax-dw: LIMIT", "all solutions"),
         (DISJOINT + CHECK + " ORDER BY ?x", "5:1: rule cax-dw: ORDER BY", "no order"),
         (
