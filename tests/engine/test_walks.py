@@ -1,4 +1,4 @@
-"""Nested paths on larger graphs, and how much is walked: never more than states times nodes (times nodes)."""
+"""Paths on larger graphs, and how much is walked: never more than states times nodes (times nodes)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from penstock import pipeline
 from penstock.columns.ids import parse_term
+from penstock.engine.paths import ReachOperator
 from penstock.engine.program import Program, ProgramShard
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.engine.walks import ReachOperator
 from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
 from penstock.plan import steps
@@ -196,10 +196,21 @@ def test_the_same_test_twice_is_one_operator() -> None:
     assert len([each for each in live.shard.operators if isinstance(each, ReachOperator)]) == 2
 
 
-def test_walks_from_a_term_do_not_begin_elsewhere() -> None:
-    live = program("(next:::p)+", chain(400), (":390", "?y")).open(0)
+@pytest.mark.parametrize("path", ["(next:::p)+", ":p+", "(:p)+/self", "(:p|:q)+"])
+def test_walks_from_a_term_do_not_begin_elsewhere(path: str) -> None:
+    live = program(path, chain(400), (":390", "?y")).open(0)
     assert len(answers(live)) == 10 and walked(live) == 11
-    live = program("(next:::p)+", chain(400), ("?x", ":10")).open(0)
+    live = program(path, chain(400), ("?x", ":10")).open(0)
     assert len(answers(live)) == 10 and walked(live) == 11
-    live = program("(next:::p)+", chain(40)).open(0)
+    live = program(path, chain(40)).open(0)
     assert walked(live) == len(answers(live)) == 40 * 41 / 2
+
+
+def test_zero_or_more_times_from_a_term() -> None:
+    for ends, count in (
+        ((":390", "?y"), 11),
+        (("?x", ":10"), 11),
+        ((":nowhere", "?y"), 1),
+        (("?x", "?x"), 401),
+    ):
+        assert len(answers(program(":p*", chain(400), ends).open(0))) == count

@@ -93,7 +93,10 @@ UNBOUNDED = "for ever (no getDURATION bound)"
         ("?s :a ?o OPTIONAL { ?s :b ?p }", f"LeftJoin remembers its optional side {UNBOUNDED}"),
         ("?s :a ?o FILTER EXISTS { ?s :b 1 }", "Mark remembers which bindings its pattern has had for ever"),
         ("?s :a ?o MINUS { ?s :b ?p }", "Without remembers which bindings its right side has had for ever"),
-        ("?s :a+ ?o", f"Closure remembers the pairs that it has found {UNBOUNDED}"),
+        (
+            "?s :a+ ?o",
+            f"Reach remembers the steps that it goes along and the walks that it has found {UNBOUNDED}",
+        ),
         ("?s :a ?o VALUES ?s { 1 }", "nothing beyond the watermark"),
         ("{ ?s :a ?o } EQUALS { ?s :b ?p }", "nothing beyond the watermark"),
     ],

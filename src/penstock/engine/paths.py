@@ -1,4 +1,4 @@
-"""Property paths: the pairs that a path connects, closed under composition with hull."""
+"""Paths: the product of an automaton with the graph, walked as far as it leads."""
 
 from __future__ import annotations
 
@@ -12,50 +12,113 @@ from penstock.engine.chains import Index, probe_pairs
 from penstock.engine.operators import Clock, Gathering, Seen, Surroundings
 from penstock.engine.store import Rows, Store, Until
 from penstock.plan import hidden, steps
+from penstock.plan.hidden import STATE
+from penstock.plan.step import Vars
 
 
-class ClosureOperator(Gathering):
-    """`path+`: composes new pairs with all there are (of the same tag) until nothing new comes."""
+class ReachOperator(Gathering):
+    """Takes walks further that have come to where new edges begin, and new walks as far as they go."""
 
-    def __init__(self, step: steps.Closure, name: str, surroundings: Surroundings) -> None:
+    def __init__(self, step: steps.Reach, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        meeting = Meeting(step.relation, within=step.within)
-        store = self.store("pairs", step.vars, Until(meeting.latest_end(Side.LEFT)))
-        self.composing = Composing(store, meeting)
+        until = Until(Meeting(step.relation, within=step.within).latest_end(Side.LEFT))
+        edges = [self.store(f"edges{i}", label.vars, until) for i, label in enumerate(step.labels)]
+        self.walking = Walking(step, edges, self.store("walks", walk_columns(step), until))
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
-        yield from self.composing.closed(inputs[0])
+        yield from self.walking.advanced(inputs)
 
     def foresee(self) -> None:
-        self.composing.foresee()
+        self.walking.foresee()
 
 
-class Composing:
-    """The pairs of a store, closed under composition; further columns tell apart what does not compose."""
+def walk_columns(step: steps.Reach, *more: str) -> Vars:
+    """Where walks began, if that is asked for; where they are, in which state, and what tells them apart."""
+    nodes = (".x", ".y") if step.pairs else (".y",)
+    return (*nodes, STATE, *step.further, *more)
 
-    def __init__(self, store: Store, meeting: Meeting) -> None:
-        self.seen = Seen(store, at_once=True)
-        # A pair (x, y) is followed by those that begin at y, and preceded by those that end at x.
-        self.after = Partners(store, [0], 2, meeting)
-        self.before = Partners(store, [1], 2, meeting)
+
+class Walking:
+    """The walks of an automaton along the edges of its labels, each walk once."""
+
+    def __init__(self, step: steps.Reach, edges: list[Store], walks: Store) -> None:
+        meeting = Meeting(step.relation, within=step.within)
+        self.step = step
+        self.vars = walks.vars
+        self.node = self.vars.index(".y")
+        self.edges = edges
+        self.seen = Seen(walks, at_once=True)
+        further = self.node + 2
+        self.walks = Partners(walks, [self.node, self.node + 1], further, meeting)
+        self.leading_on = [Partners(store, [0], 2, meeting) for store in edges]
+        self.further = further
+        self.outgoing: dict[int, list[tuple[int, int]]] = {}
+        for source, label, target in step.transitions:
+            self.outgoing.setdefault(source, []).append((label, target))
 
     def foresee(self) -> None:
-        for partners in (self.after, self.before):
+        for partners in (self.walks, *self.leading_on):
             partners.foresee()
 
-    def closed(self, frame: Frame) -> Iterator[Frame]:
-        """Adds pairs; gives those that are new and what follows from them."""
-        new = self.seen.add(frame)
+    def advanced(self, inputs: list[Frame]) -> Iterator[Frame]:
+        """Takes new edges of each label (and nodes to start from), gives where walks newly lead."""
+        labels = inputs[: len(self.edges)]
+        begun = [self._began(frame) for frame in inputs[len(self.edges) :] if len(frame)]
+        for store, frame in zip(self.edges, labels, strict=True):
+            store.append(frame)
+        for source, label, target in self.step.transitions:
+            if len(labels[label]):
+                begun += self._by_new_edges(labels[label], source, target)
+        new = self._added(begun)
         while len(new):
-            yield new
-            after = self.after.of(new, [1], 2)
-            before = self.before.of(new, [0], 2)
-            longer = [together(mine, other, [mine.ids[0], other.ids[1]]) for mine, other in after]
-            longer += [together(mine, other, [other.ids[0], mine.ids[1]]) for mine, other in before]
-            new = self.seen.add(Frame.concat(longer, frame.vars)) if longer else Frame.empty(frame.vars)
+            yield self._accepted(new)
+            new = self._added(self._led_on(new))
+
+    def _added(self, walks: list[Frame]) -> Frame:
+        return self.seen.add(Frame.concat(walks, self.vars)) if walks else Frame.empty(self.vars)
+
+    def _began(self, nodes: Frame) -> Frame:
+        """Walks that have not left the nodes to start from."""
+        return _in_state(nodes.project((".y", *self.vars[self.further :])), 0, self.vars)
+
+    def _by_new_edges(self, edges: Frame, source: int, target: int) -> Iterator[Frame]:
+        if source == 0 and self.step.start is None:
+            first = edges if self.step.pairs else edges.project(edges.vars[1:])
+            yield _in_state(first, target, self.vars)
+        sought = edges.binding(
+            (*edges.vars, STATE), np.vstack([edges.ids, np.full(len(edges), source + 1, np.int64)])
+        )
+        sought = sought.project((".x", ".y", STATE, *edges.vars[2:]))
+        for edge, walk in self.walks.of(sought, [0, 2], 3):
+            yield self._longer(walk, edge, target)
+
+    def _led_on(self, walks: Frame) -> list[Frame]:
+        longer = []
+        states = walks.ids[self.node + 1] - 1
+        for source in np.unique(states).tolist():
+            if source in self.outgoing:
+                there = walks.take(states == source)
+                for label, target in self.outgoing[source]:
+                    for walk, edge in self.leading_on[label].of(there, [self.node], self.further):
+                        longer.append(self._longer(walk, edge, target))
+        return longer
+
+    def _longer(self, walk: Frame, edge: Frame, target: int) -> Frame:
+        state = np.full(len(walk), target + 1, np.int64)
+        return together(walk, edge, [*walk.ids[: self.node], edge.ids[1], state], self.further)
+
+    def _accepted(self, walks: Frame) -> Frame:
+        accepted = np.isin(walks.ids[self.node + 1] - 1, list(self.step.accepting))
+        vars = tuple(var for var in walks.vars if var != STATE)
+        return walks.take(accepted).project(vars)
 
 
-def together(mine: Frame, other: Frame, columns: Sequence[np.ndarray], skipped: int = 2) -> Frame:
+def _in_state(nodes: Frame, state: int, vars: Vars) -> Frame:
+    """Walks that are at these nodes in a state."""
+    return nodes.extended(STATE, np.full(len(nodes), state + 1, np.int64)).project(vars)
+
+
+def together(mine: Frame, other: Frame, columns: Sequence[np.ndarray], skipped: int) -> Frame:
     """What is made of rows that meet: these columns and the further ones of `mine`, with the hull."""
     # Further columns are equal in both, but for the element of a timeless row, which is unbound.
     own, others = mine.ids[skipped:], other.ids[len(other.ids) - len(mine.ids) + skipped :]

@@ -21,9 +21,10 @@ _SIDES = {
     "absent": "which bindings its right side has had",
     "sought": "which bindings its pattern has had",
     "seen": "what it has given",
-    "pairs": "the pairs that it has found",
+    "edges": "the steps that it goes along",
+    "walks": "the walks that it has found",
 }
-_BOUNDED = ("left", "right", "optional", "pairs")  # as long as combinations may be
+_BOUNDED = ("left", "right", "optional", "edges", "walks")  # as long as combinations may be
 
 
 def remembered(found: Iterable[Step]) -> dict[Step, tuple[str, ...]]:

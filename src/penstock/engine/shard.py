@@ -12,7 +12,7 @@ from penstock.algebra.base import UnknownNode
 from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermChunk, TermTable
-from penstock.engine import absence, constructing, instants, operators, paths, walks
+from penstock.engine import absence, constructing, instants, operators, paths
 from penstock.engine.changing import CHANGING
 from penstock.engine.counting import RowCounts
 from penstock.engine.digests import gone_on
@@ -40,8 +40,7 @@ OPERATORS: dict[type, type[Operator]] = {
     steps.Tagged: operators.TaggedOperator,
     steps.Domain: operators.DomainOperator,
     steps.Join: operators.JoinOperator,
-    steps.Closure: paths.ClosureOperator,
-    steps.Reach: walks.ReachOperator,
+    steps.Reach: paths.ReachOperator,
     steps.Sliced: operators.SlicedOperator,
     steps.Outer: absence.OuterOperator,
     steps.Without: absence.WithoutOperator,

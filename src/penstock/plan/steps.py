@@ -264,25 +264,13 @@ class Join(Step):
 
 
 @step_class
-class Closure(SameColumns):
-    """`path+`: the pairs of the input (its first columns) closed under composition with hull.
-
-    Other columns are the element, and the tag of an outer solution of EXISTS; pairs of one tag compose.
-    """
-
-    input: Step
-    within: int | None = None
-    longest = None  # composed pairs are longer
-    relation: Relation = ANY
-
-
-@step_class
 class Reach(Step):
     """Where the walks of an automaton lead: nodes (column `.y`), for `pairs` also where each began (`.x`).
 
     Each label is a relation of nodes `.x` and `.y`; a transition is a state, the place of a label, and
     another state. Walks begin in state 0 at the nodes `.y` of `start`, or at every node; they have the
-    hull of what they went along. Further columns, as that of the element, come last.
+    hull of what they went along. Further columns come last: the element, and the tag of an outer solution
+    of EXISTS. What a walk goes along agrees in them.
     """
 
     labels: tuple[Step, ...]

@@ -10,7 +10,6 @@ from penstock.engine.changing.absence import MarkContent, OuterContent, WithoutC
 from penstock.engine.changing.groups import AggregatedContent, AskedContent
 from penstock.engine.changing.order import OrderedContent, SlicedContent
 from penstock.engine.changing.sets import (
-    ClosureContent,
     ConstructedContent,
     DomainContent,
     ReachContent,
@@ -22,7 +21,6 @@ CHANGING = {
     steps.Unique: UniqueContent,
     steps.Domain: DomainContent,
     steps.Constructed: ConstructedContent,
-    steps.Closure: ClosureContent,
     steps.Reach: ReachContent,
     steps.Outer: OuterContent,
     steps.Without: WithoutContent,

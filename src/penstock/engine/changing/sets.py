@@ -6,17 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from penstock.algebra.relations import Meeting
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
 from penstock.engine.changing.content import ContentOperator
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.constructing import Template
 from penstock.engine.operators import Surroundings
-from penstock.engine.paths import Composing
+from penstock.engine.paths import Walking, walk_columns
 from penstock.engine.presence import numbered
 from penstock.engine.store import Store, forever
-from penstock.engine.walks import Walking, walk_columns
 from penstock.plan import steps
 from penstock.plan.hidden import WORLD
 from penstock.plan.step import Step
@@ -63,28 +61,6 @@ class ConstructedContent(UniqueContent):
 
     def taken(self, inputs: list[Frame]) -> list[Frame]:
         return [self.template.triples(inputs[0])]
-
-
-class ClosureContent(ContentOperator):
-    """`path+`: what a pair that leaves or comes is connected with is closed again."""
-
-    def __init__(self, step: steps.Closure, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
-        self.remember("pairs", step.vars)
-
-    def groups(self, frames: list[Frame]) -> list[np.ndarray]:
-        [frame] = frames
-        nodes, places = np.unique(frame.ids[:2], return_inverse=True)
-        return [kernels.connected(places.reshape(2, -1), len(nodes))]
-
-    def at(self, contents: list[Frame], worlds: Worlds) -> Iterator[Frame]:
-        [found] = contents
-        vars = (*self.step.vars, WORLD)
-        store = Store("", vars, forever, tuning=self.tuning)
-        pairs = Frame(vars, found.ids, found.start, found.end)
-        for new in Composing(store, Meeting(self.step.relation, within=self.step.within)).closed(pairs):
-            world = new.column(WORLD) - 1
-            yield new.present(np.ones(len(new), np.int64), worlds.since[world], worlds.until[world])
 
 
 class ReachContent(ContentOperator):

@@ -70,7 +70,7 @@ def explain_steps(overview: Overview) -> str:
     alone = [query for query in plan.queries if query.key == ELEMENT_KEY]
     keyed = [query for query in plan.queries if isinstance(query.key, Key) and query not in alone]
     in_shards = dict.fromkeys(step for query in plan.queries for step in query.step.walk())
-    stateful = [s for s in in_shards if s.waits or isinstance(s, (steps.Join, steps.Closure, steps.Reach))]
+    stateful = [s for s in in_shards if s.waits or isinstance(s, (steps.Join, steps.Reach))]
     sieved = sieves(query.step for query in plan.queries)
     lines = [
         "source    splits of files by byte range (Python data source, one task per core)",

@@ -43,8 +43,7 @@ class NestedCompiler(ABC):
             found = self._reach(automaton(path), context, pairs=True)
         else:
             back = isinstance(subject, a.Var)
-            start = steps.Table((Y.name,), ((known,),))
-            found = self._reach(automaton(path, backwards=back), context, start=start)
+            found = self._reach(automaton(path, backwards=back), context, start=start_at(known))
             if found is not None:
                 found = steps.Rename(found, (X.name if back else Y.name, *context.hidden))
                 found = columns_of(steps.Compute(found, Y.name if back else X.name, known), wanted)
@@ -151,6 +150,11 @@ class NestedCompiler(ABC):
         triples = self.scan(a.TriplePattern(X, Y, Z), context, unique=False)
         places = (columns_of(triples, (place, *context.hidden)) for place in (*ENDS, Z.name))
         return merged([steps.Rename(each, (X.name, *context.hidden)) for each in places])
+
+
+def start_at(term: Term) -> Step:
+    """The node that walks start from."""
+    return steps.Table((Y.name,), ((term,),))
 
 
 def _along(axis: str, begin: a.TermOrVar, end: a.TermOrVar, left: a.TermOrVar) -> a.TriplePattern:

@@ -12,10 +12,13 @@ from penstock.algebra.scopes import STREAM
 from penstock.plan import steps
 from penstock.plan.analysis.matching import may_have_no_length
 from penstock.plan.compilation.context import Context, in_scope
-from penstock.plan.compilation.nested import ENDS, NestedCompiler
+from penstock.plan.compilation.nested import ENDS, NestedCompiler, start_at
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.step import Step
 from penstock.terms import NamedNode
+
+AGAIN = (((0, 0, 1), (1, 0, 1)), frozenset((1,)))
+"""The transitions and the accepting state of walks along one label, once or more."""
 
 
 @dataclass(frozen=True)
@@ -113,13 +116,27 @@ class PathCompiler(NestedCompiler):
             return self._negated(path, ends, context)
         pairs = steps.Unique(self._inner(path.path, ends, context))
         if not isinstance(path, a.ZeroOrOne):
-            pairs = steps.Closure(pairs, context.within, context.relation)
+            pairs = self._repeated(pairs, ends, context)
         if isinstance(path, a.OneOrMore):
             return pairs
         same = a.Call("SAMETERM", (a.Var(ends.x), a.Var(ends.y)))
         zero = _merged(self._zero_length(ends, context), steps.Select(pairs, same), context)
         longer = steps.Select(pairs, a.Call("!", (same,)))
         return _merged(steps.Unique(zero, subsume=True), longer, context)
+
+    def _repeated(self, pairs: Step, ends: Ends, context: Context) -> Step:
+        """`path+`, given the pairs of the path; where an end is a term, walks begin there."""
+        further = pairs.vars[2:]
+        bounds = {"within": context.within, "relation": context.relation}
+        constants = [end for end in (ends.subject, ends.object) if not isinstance(end, a.Var | None)]
+        if not constants or further != context.hidden:
+            label = steps.Rename(pairs, (*ENDS, *further))
+            return steps.Rename(steps.Reach((label,), *AGAIN, pairs=True, **bounds), pairs.vars)
+        begin, end = ends.columns if constants[0] == ends.subject else ends.reversed().columns
+        label = steps.Rename(columns_of(pairs, (begin, end, *further)), (*ENDS, *further))
+        walked = steps.Reach((label,), *AGAIN, start=start_at(constants[0]), **bounds)
+        walked = steps.Compute(steps.Rename(walked, (end, *further)), begin, constants[0])
+        return columns_of(walked, pairs.vars)
 
     def _sequence(self, path: a.Sequence, ends: Ends, context: Context) -> Step:
         """`p/q/…`: neighbouring links are triples of one BGP, as SPARQL translates them."""
