@@ -94,6 +94,15 @@ CASES = {
         [(0, "?p :state :broken")],
         ["`?p :state :broken` matched nothing: :state occurs, but not with :broken"],
     ),
+    # Paths: a step that no way can do without, one that it can, and ways that lead nowhere.
+    "SELECT * { ?p (:warning|:state)/[:presure] ?x }": (
+        [(1, "[] :warning []"), (1, "[] :state []"), (0, "[] :presure []")],
+        ["`[] :presure []` matched nothing: :presure does not occur; did you mean :pressure?"],
+    ),
+    "SELECT * { ?p (:state|:warning)/next:::pressure ?x }": (
+        [(1, "[] :state []"), (1, "[] :warning []"), (5, "[] :pressure []")],
+        ["no way along `[] :state []`, `[] :warning []` and `[] :pressure []` leads to an end of its path"],
+    ),
     # Joins: no shared value, the wrong order, too far apart.
     "SELECT * { ?p :state ?s } SEQ { ?p :warning ?w }": (
         [(1, "?p :state ?s"), (1, "?p :warning ?w")],

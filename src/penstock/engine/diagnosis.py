@@ -197,6 +197,8 @@ class _Search:
                 return f"{self._condition(step)} let none of {_count(self.given(step.input))} through"
             case steps.Join():
                 return self._of_join(step)
+            case steps.Reach():
+                return f"no way along {self._patterns(step)} leads to an end of its path"
             case steps.Without():
                 return f"MINUS removed all {_count(self.given(step.required))}"
             case steps.Sliced():
@@ -270,6 +272,8 @@ def _needed(step: Step) -> tuple[Step, ...]:
             return (step.required,)
         case steps.Join() | steps.Merge():
             return (step.left, step.right)
+        case steps.Reach():
+            return step.necessary
     return step.inputs[:1]
 
 

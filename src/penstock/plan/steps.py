@@ -286,6 +286,20 @@ class Reach(Step):
         return (".x", ".y")[not self.pairs :] + self.further
 
     @cached_property
+    def necessary(self) -> tuple[Step, ...]:
+        """The labels that every walk goes along."""
+        return tuple(step for label, step in enumerate(self.labels) if not self._leads_on_without(label))
+
+    def _leads_on_without(self, label: int) -> bool:
+        reached, before = {0}, 0
+        while len(reached) > before:
+            before = len(reached)
+            reached |= {
+                target for source, by, target in self.transitions if by != label and source in reached
+            }
+        return bool(reached & self.accepting)
+
+    @cached_property
     def further(self) -> Vars:
         """The columns beside nodes: walks go along rows that agree in them."""
         return self.labels[0].vars[2:]
