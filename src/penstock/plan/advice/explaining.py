@@ -16,6 +16,7 @@ from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.hidden import ELEMENT
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.step import Step
+from penstock.plan.wording import in_words
 from penstock.terms import NamedNode
 from penstock.timeline import format_duration
 
@@ -152,6 +153,11 @@ def _label(step: Step, query: PlannedQuery) -> str:
             parts.append(f"?{value} :=")
         elif field.name in ("vars", "keys") and isinstance(value, tuple):
             parts.append(" ".join(_column(column) for column in value))
+        elif field.name == "transitions":  # of states, by the inputs in their order
+            moves = (f"{source} to {target} by {label + 1}" for source, label, target in value)
+            parts.append(shortened(", ".join(moves), _LONGEST))
+        elif field.name == "accepting":
+            parts.append(f"until {in_words(sorted(value), 'or')}")
         elif field.name in ("offset", "limit") and value:
             parts.append(f"{field.name} {value}")
     return " ".join(part for part in parts if part)
