@@ -7,10 +7,12 @@
     python tests/agreement/long_run.py lives FIRST COUNT     other queries come and go meanwhile
     python tests/agreement/long_run.py changing FIRST COUNT  histories of rows that come and leave
     python tests/agreement/long_run.py closures FIRST COUNT  rules: the engine and the fixpoint of their texts
+    python tests/agreement/long_run.py paths FIRST COUNT     nested paths: the engine and what is printed
     python tests/agreement/long_run.py owlrl FIRST COUNT     RDFS and OWL 2 RL: the engine and owlrl
 
 Cases run with 1, 2 or 8 shards, with tiny thresholds and with the real ones, some of them with late
-elements, and in some of them shards are restored from their stored chunks between batches. Prints each
+elements, and in some of them shards are restored from their stored chunks between batches. Those of the
+first three kinds, lives and histories have nested paths from number 1000000000 on. Prints each
 disagreement with the case that shows it, and a closing line with the counts.
 """
 
@@ -30,6 +32,7 @@ from agreement import closures, large_streams  # noqa: E402
 from agreement.changing_runs import differences  # noqa: E402
 from agreement.engine_runs import engine_answers  # noqa: E402
 from agreement.histories import make_history  # noqa: E402
+from agreement.navigation import static_case  # noqa: E402
 from agreement.other_queries import disturbed  # noqa: E402
 from oracle.cases import Case  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
@@ -163,6 +166,14 @@ def against_owlrl(seed: int) -> Outcome | None:
     return len(ours) - len(given), False
 
 
+def against_printed(seed: int) -> Outcome:
+    """Compares the pairs of a nested regular expression, between all kinds of ends."""
+    case, expected = static_case(seed)
+    if engine_answers(case, SHARDS[seed % len(SHARDS)]) != expected:
+        raise Differs(str(case))
+    return sum(each.total() for each in expected), False
+
+
 def compared(compare: Callable[[int], Outcome | None], seeds: range) -> Iterator[tuple[int, Counter[str]]]:
     """Compares cases; after each, its seed and the counts so far."""
     counts: Counter[str] = Counter()
@@ -199,6 +210,7 @@ def main(kind: str, first: int, count: int) -> int:
         "changing": against_changing,
         "lives": with_others,
         "closures": against_fixpoint,
+        "paths": against_printed,
         "owlrl": against_owlrl,
     }
     compare = kinds[kind]
