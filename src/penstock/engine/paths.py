@@ -52,6 +52,10 @@ class Walking:
         self.walks = Partners(walks, [self.node, self.node + 1], further, meeting)
         self.leading_on = [Partners(store, [0], 2, meeting) for store in edges]
         self.further = further
+        self.portion = walks.tuning.pairs
+        self.given = tuple(var for var in self.vars if var != STATE)
+        states = 1 + max(max(source, target) for source, _, target in step.transitions)
+        self.accepting = np.isin(np.arange(states), list(step.accepting))
         self.outgoing: dict[int, list[tuple[int, int]]] = {}
         for source, label, target in step.transitions:
             self.outgoing.setdefault(source, []).append((label, target))
@@ -69,13 +73,17 @@ class Walking:
         for source, label, target in self.step.transitions:
             if len(labels[label]):
                 begun += self._by_new_edges(labels[label], source, target)
-        new = self._added(begun)
+        new = self.seen.add(Frame.concat(begun, self.vars))
+        found, count = [], 0
         while len(new):
-            yield self._accepted(new)
-            new = self._added(self._led_on(new))
-
-    def _added(self, walks: list[Frame]) -> Frame:
-        return self.seen.add(Frame.concat(walks, self.vars)) if walks else Frame.empty(self.vars)
+            found.append(self._accepted(new))
+            count += len(found[-1])
+            if count > self.portion:  # a round of a long way may find one
+                yield Frame.concat(found, found[0].vars)
+                found, count = [], 0
+            new = Frame.concat(self._led_on(new), self.vars)
+        if count:
+            yield Frame.concat(found, found[0].vars)
 
     def _began(self, nodes: Frame) -> Frame:
         """Walks that have not left the nodes to start from."""
@@ -93,6 +101,7 @@ class Walking:
             yield self._longer(walk, edge, target)
 
     def _led_on(self, walks: Frame) -> list[Frame]:
+        """The walks that are a step longer and new; most that are found are not, so each portion is asked."""
         longer = []
         states = walks.ids[self.node + 1] - 1
         for source in np.unique(states).tolist():
@@ -100,7 +109,7 @@ class Walking:
                 there = walks.take(states == source)
                 for label, target in self.outgoing[source]:
                     for walk, edge in self.leading_on[label].of(there, [self.node], self.further):
-                        longer.append(self._longer(walk, edge, target))
+                        longer.append(self.seen.add(self._longer(walk, edge, target)))
         return longer
 
     def _longer(self, walk: Frame, edge: Frame, target: int) -> Frame:
@@ -108,9 +117,8 @@ class Walking:
         return together(walk, edge, [*walk.ids[: self.node], edge.ids[1], state], self.further)
 
     def _accepted(self, walks: Frame) -> Frame:
-        accepted = np.isin(walks.ids[self.node + 1] - 1, list(self.step.accepting))
-        vars = tuple(var for var in walks.vars if var != STATE)
-        return walks.take(accepted).project(vars)
+        walks = walks.take(self.accepting[walks.ids[self.node + 1] - 1])
+        return walks.binding(self.given, np.delete(walks.ids, self.node + 1, axis=0))
 
 
 def _in_state(nodes: Frame, state: int, vars: Vars) -> Frame:

@@ -54,8 +54,8 @@ class NestedCompiler(ABC):
         if staying is None:
             return found
         # Where staying needs no time, ways that lead back say nothing more.
-        back = steps.Select(found, at_these)
-        still_there = steps.Unique(merged([columns_of(staying, wanted), back]), subsume=True)
+        loops = steps.Select(found, at_these)
+        still_there = steps.Unique(merged([columns_of(staying, wanted), loops]), subsume=True)
         return merged([still_there, steps.Select(found, a.Call("!", (at_these,)))])
 
     def _reach(
