@@ -24,6 +24,7 @@ from oracle.model import (
     compatible,
     hull,
     solution,
+    uncut_hull,
 )
 from oracle.reading import exists_in, reads_a_stream
 from penstock.algebra import (
@@ -97,7 +98,7 @@ class Scope:
         is_leaf = isinstance(pattern, (BGP, PathPattern))
         if is_leaf and pattern.scope == ELEMENT and pattern != BGP((), ELEMENT):
             return _in_elements(pattern, self)
-        return _OPERATORS[type(pattern)](pattern, self)
+        return OPERATORS[type(pattern)](pattern, self)
 
 
 def evaluate_pattern(pattern: Pattern, scope: Scope) -> list[Solution]:
@@ -232,15 +233,16 @@ def in_common(a: Solution, b: Solution) -> Solution | None:
     if a.timeless or b.timeless:
         return both
     start, end = max(a.start, b.start), min(a.end, b.end)
-    return replace(both, start=start, end=end) if start <= end else None
+    began = None if a.began is None and b.began is None else max(a.uncut, b.uncut)
+    return replace(both, start=start, end=end, began=began) if start <= end else None
 
 
 INTERVALS: dict[str, Callable[[Solution, Solution], Solution | None]] = {
     "hull": combine,
     "intersection": in_common,
-    "left": lambda a, b: replace(combine(a, b), start=a.start, end=a.end),
-    "right": lambda a, b: replace(combine(a, b), start=b.start, end=b.end),
-    "instant": lambda a, b: replace(combine(a, b), start=None, end=None),
+    "left": lambda a, b: replace(combine(a, b), start=a.start, end=a.end, began=a.began),
+    "right": lambda a, b: replace(combine(a, b), start=b.start, end=b.end, began=b.began),
+    "instant": lambda a, b: replace(combine(a, b), start=None, end=None, began=None),
 }
 """The combination of a left and a right solution, by where it has its interval from."""
 
@@ -436,7 +438,7 @@ def group(node: Group, scope: Scope) -> list[Solution]:
             if end is None and instant is not None:
                 start, end = scope.span(instant)
             bound = {name: term for name, term in row.items() if term is not None}
-            result.append(solution(bound, start, end))
+            result.append(replace(solution(bound, start, end), began=uncut_hull(rows)))
     return result
 
 
@@ -487,15 +489,17 @@ def project(node: Project, scope: Scope) -> list[Solution]:
 
 
 def distinct(node: Distinct | Reduced, scope: Scope) -> list[Solution]:
-    """Each ⟨μ, t, t′⟩ once (the first in order); no timed one whose μ is there timeless."""
+    """Each ⟨μ, t, t′⟩ once (the first in order; of those that a window has cut, the one that began first);
+    no timed one whose μ is there timeless.
+    """
     kept: dict[Solution, Solution] = {}
-    for each in sorted(evaluate_pattern(node.pattern, scope), key=lambda s: s.order):
+    for each in sorted(evaluate_pattern(node.pattern, scope), key=lambda s: (s.order, s.uncut or 0)):
         kept.setdefault(each, each)
     always = {each.mu for each in kept if each.timeless}
     return [each for each in kept.values() if each.timeless or each.mu not in always]
 
 
-_OPERATORS: dict[type, Callable] = {
+OPERATORS: dict[type, Callable] = {
     BGP: bgp,
     PathPattern: path_pattern,
     Values: values,

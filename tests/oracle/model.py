@@ -19,14 +19,20 @@ Triple = tuple[Term, Term, Term]
 class Solution:
     """⟨μ, start, end⟩; a timeless solution has neither start nor end.
 
-    `order` is what ORDER BY said about this row. It is no part of the solution: two
-    solutions that differ only there are equal.
+    `order` is what ORDER BY said about this row, `began` where the interval began before a window
+    cut it (None: it is not cut). They are no part of the solution: two that differ only there are equal.
     """
 
     mu: frozenset[tuple[str, Term]] = frozenset()
     start: int | None = None
     end: int | None = None
     order: tuple = field(default=(), compare=False)
+    began: int | None = field(default=None, compare=False)
+
+    @property
+    def uncut(self) -> int | None:
+        """Where the interval would begin if no window had cut it."""
+        return self.start if self.began is None else self.began
 
     @property
     def timeless(self) -> bool:
@@ -70,7 +76,16 @@ def compatible(one: Solution, other: Solution) -> bool:
 
 def combine(one: Solution, other: Solution) -> Solution:
     """⟨μ, t, t′⟩ ⋈ ⟨μ′, s, s′⟩: both mappings, and the hull of the intervals."""
-    return Solution(one.mu | other.mu, *hull([(one.start, one.end), (other.start, other.end)]))
+    start, end = hull([(one.start, one.end), (other.start, other.end)])
+    return Solution(one.mu | other.mu, start, end, began=uncut_hull([one, other]))
+
+
+def uncut_hull(solutions: Iterable[Solution]) -> int | None:
+    """Where the hull of some solutions would begin if no window had cut them; None if none did."""
+    solutions = [each for each in solutions if not each.timeless]
+    if all(each.began is None for each in solutions):
+        return None
+    return min(each.uncut for each in solutions)
 
 
 @dataclass(frozen=True)

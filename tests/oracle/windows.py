@@ -1,0 +1,448 @@
+"""Continuous queries over finite streams, by the definitions of decision 0013, instant by instant.
+
+    given(query, streams, knowledge)  ->  [(t, solution, how often), …]
+
+Everything is looked up anew at every instant: which windows there are, what is in them, what the query
+answers over that. Instants are whole numbers; what one of them lasts does not matter here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from oracle import sequences  # noqa: F401  (SEQ becomes an operator)
+from oracle.cases import Element
+from oracle.evaluate import Effort, Scope, evaluate_pattern
+from oracle.model import ActiveGraph, Solution, StaticGraph, TimedDataset, Triple
+from oracle.queries import Answers, evaluate_form
+from oracle.window_model import (
+    Background,
+    ContinuousQuery,
+    InWindow,
+    Kind,
+    Report,
+    Shows,
+    StreamOperator,
+    Tick,
+    Timestamp,
+    View,
+    Window,
+    WindowSpec,
+)
+from penstock.algebra import BGP, PathPattern, Pattern, Var
+from penstock.algebra.scopes import STREAM
+from penstock.functions.ordering import total_key
+from penstock.terms import XSD, Literal, NamedNode
+from penstock.timeline import format_instant
+
+Streams = Mapping[NamedNode, Sequence[Element]]
+"""The elements of each stream that are in time, in any order."""
+Consequences = Callable[[frozenset[Triple]], frozenset[Triple]]
+"""What follows from an element's graph."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """An element in a window: its number in the stream, what the window has of it, and of its interval."""
+
+    number: int
+    triples: frozenset[Triple]
+    start: int
+    end: int
+    began: int
+
+    @property
+    def itself(self) -> tuple:
+        """The element, whatever the window has cut of its interval."""
+        return self.number, self.triples
+
+
+Content = tuple[Held, ...]
+
+
+# --- which windows there are ---------------------------------------------------------------
+
+
+def openings(spec: WindowSpec, low: int, high: int) -> Iterator[int]:
+    """The instants of [low, high] at which windows open."""
+    base = 0 if spec.start is None else spec.start
+    opening = base + -((base - low) // spec.slide) * spec.slide  # the first that is not before `low`
+    while opening <= high:
+        if spec.start is None or opening >= spec.start:
+            yield opening
+        opening += spec.slide
+
+
+def first_instant(spec: WindowSpec, opening: int) -> int:
+    """The first instant of the window that opens at `opening`."""
+    return opening if spec.opening else opening + 1
+
+
+def shown_window(spec: WindowSpec, instant: int) -> tuple[int, int] | None:
+    """The first and the last instant of the window that is shown at an instant; None: there is none."""
+    if spec.kind is Kind.LANDMARK:
+        return _landmark(spec, instant)
+    latest = instant - spec.width  # what opens by then has closed
+    if spec.shows is Shows.PRESENT:  # of those that have the instant, the one that opened first
+        chosen = next(openings(spec, latest, instant), None)
+        if chosen is None or first_instant(spec, chosen) > instant:
+            return None
+    else:  # of those that have closed, the last
+        chosen = max(openings(spec, latest - spec.slide + 1, latest), default=None)
+        if chosen is None:
+            return None
+    return first_instant(spec, chosen), min(chosen + spec.width, instant)
+
+
+def _landmark(spec: WindowSpec, instant: int) -> tuple[int, int] | None:
+    """[start, the last close]; from ever, if there is no start."""
+    closes = [c for c in openings(spec, instant - spec.slide, instant) if c <= instant]
+    if not closes:
+        return None
+    return (-(2**63) if spec.start is None else spec.start), closes[-1]
+
+
+def closes_at(spec: WindowSpec, instant: int) -> bool:
+    """Whether a window over time closes at an instant; a landmark is no window that closes."""
+    if spec.kind is Kind.LANDMARK and instant == spec.start:
+        return False
+    width = 0 if spec.kind is Kind.LANDMARK else spec.width
+    return any(o + width == instant for o in openings(spec, instant - width, instant - width))
+
+
+# --- what is in them: the stream-to-relation operator ---------------------------------------------
+
+
+def content(spec: WindowSpec, elements: Sequence[Element], instant: int) -> Content:
+    """What a window over a stream shows at an instant: elements that have a triple, cut to the window."""
+    known = [(number, each) for number, each in enumerate(elements) if each.end <= instant]
+    if spec.kind is Kind.TRIPLES:
+        return _last_triples(spec, known)
+    window = shown_window(spec, instant)
+    if window is None:
+        return ()
+    first, last = window
+    return tuple(
+        Held(number, frozenset(each.triples), max(each.start, first), min(each.end, last), each.start)
+        for number, each in known
+        if each.triples and first <= each.end <= last
+    )
+
+
+def places(known: Iterable[tuple[int, Element]]) -> list[tuple[int, Element, Triple]]:
+    """The triples of the elements, one after the other: by end, start, the element's graph, the triple."""
+
+    def key(triple: Triple) -> tuple:
+        return tuple(map(total_key, triple))
+
+    def in_element(element: Element) -> list[Triple]:
+        return sorted(set(element.triples), key=key)
+
+    ordered = sorted(known, key=lambda k: (k[1].end, k[1].start, [*map(key, in_element(k[1]))]))
+    return [(number, each, triple) for number, each in ordered for triple in in_element(each)]
+
+
+def _last_triples(spec: WindowSpec, known: Iterable[tuple[int, Element]]) -> Content:
+    """The places (km − n, km] for the largest km that are there."""
+    counted = places(known)
+    closed = len(counted) // spec.slide * spec.slide
+    inside: dict[int, tuple[Element, set[Triple]]] = {}
+    for number, element, triple in counted[max(0, closed - spec.width) : closed]:
+        inside.setdefault(number, (element, set()))[1].add(triple)
+    return tuple(
+        Held(number, frozenset(triples), each.start, each.end, each.start)
+        for number, (each, triples) in inside.items()
+    )
+
+
+def same(one: Content, other: Content) -> bool:
+    """Whether two contents are the same elements."""
+    return {each.itself for each in one} == {each.itself for each in other}
+
+
+# --- when it reports -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The time of a query over finite streams: from the first end of an element, as long as windows say."""
+
+    query: ContinuousQuery
+    streams: Streams
+
+    @property
+    def ends(self) -> list[int]:
+        """When elements of the query's streams end."""
+        read = {window.stream for window in self.query.windows}
+        return sorted({each.end for name in read for each in self.streams[name]})
+
+    def last_close(self) -> int:
+        """The last instant at which a window closes that an element is in."""
+        period = self.query.report.period
+        found = [self.ends[-1]]
+        if period is not None:
+            found.append(-(-self.ends[-1] // period) * period)
+        for window in self.query.windows:
+            spec = window.spec
+            ends = [each.end for each in self.streams[window.stream]]
+            if spec.kind is Kind.LANDMARK and ends:
+                found += list(openings(spec, max(ends), max(ends) + spec.slide))[:1]
+            if spec.kind is Kind.TIME:
+                windows = [(o, o + spec.width) for end in ends for o in openings(spec, end - spec.slide, end)]
+                found += [c for o, c in windows if any(first_instant(spec, o) <= end <= c for end in ends)]
+        return max(found)
+
+    def moments(self) -> list[int]:
+        """Instants at which a report is possible; at all others nothing changes and no window closes."""
+        begin, done = self.ends[0], self.last_close()
+        found = set(self.ends)
+        if self.query.report.period is not None:
+            period = self.query.report.period
+            found |= set(range(-(-begin // period) * period, done + 1, period))
+        for window in self.query.windows:
+            spec = window.spec
+            if spec.kind is Kind.TRIPLES:
+                continue
+            if spec.continuous:
+                found |= {end + spec.width + later for end in self.ends for later in (0, 1)}
+                continue
+            width = 0 if spec.kind is Kind.LANDMARK else spec.width
+            for opening in openings(spec, begin - width - spec.slide, done + spec.slide):
+                found |= {opening, opening + 1, opening + width, opening + width + 1}
+        return sorted(each for each in found if each >= begin)
+
+    def content(self, window: Window, instant: int) -> Content:
+        if instant < self.ends[0]:
+            return ()
+        return content(window.spec, self.streams[window.stream], instant)
+
+    def reports(self, window: Window) -> list[int]:
+        """The instants at which a window reports."""
+        report, spec = self.query.report, window.spec
+        refused(report, spec)
+        done = self.last_close()
+        found, asked = [], None
+        for instant in self.moments():
+            if not self.asks(window, instant):
+                continue
+            previous = instant - 1 if self.asks_always else asked
+            asked = instant
+            shown = self.content(window, instant)
+            old = () if previous is None else self.content(window, previous)
+            changed = not same(shown, old)
+            if report.change and not changed:
+                continue
+            if report.non_empty and not shown:
+                continue
+            if instant <= done or report.change:
+                found.append(instant)
+        return found
+
+    @property
+    def asks_always(self) -> bool:
+        """Whether it is asked at every instant if it should report."""
+        report = self.query.report
+        return report.tick is Tick.TIME and not report.close and report.period is None
+
+    def asks(self, window: Window, instant: int) -> bool:
+        """Whether tick, close and period let a window report at an instant."""
+        report, spec = self.query.report, window.spec
+        if report.tick is Tick.TUPLE and instant not in self.ends:
+            return False
+        if report.period is not None and instant % report.period:
+            return False
+        if not report.close:
+            return True
+        if spec.kind is Kind.TRIPLES:
+            now, before = (
+                len(places((n, e) for n, e in enumerate(self.streams[window.stream]) if e.end <= t))
+                for t in (instant, instant - 1)
+            )
+            return now // spec.slide > before // spec.slide
+        return closes_at(spec, instant)
+
+    def evaluations(self) -> list[int]:
+        """ET: the instants at which the query is evaluated, because some window reports."""
+        if not self.ends:
+            return []
+        return sorted({instant for window in self.query.windows for instant in self.reports(window)})
+
+
+def refused(report: Report, spec: WindowSpec) -> None:
+    """Raises an error if a window would report at every instant."""
+    bounded = report.period is not None or report.change or report.tick is Tick.TUPLE
+    if bounded or (report.close and not spec.continuous):
+        return
+    raise ValueError("the window would report at every instant")
+
+
+# --- the relation-to-relation part --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Static graphs, (since when, which ones) in order; the first ones hold from ever: None."""
+
+    versions: tuple[tuple[int | None, TimedDataset], ...] = ((None, TimedDataset()),)
+
+    def at(self, instant: int) -> tuple[int | None, TimedDataset]:
+        return [each for each in self.versions if each[0] is None or each[0] <= instant][-1]
+
+
+@dataclass(frozen=True)
+class AtInstant(Scope):
+    """Where a pattern of a continuous query is evaluated: what its windows show at an instant."""
+
+    instant: int = 0
+    since: int | None = None  # when the static graphs last changed
+    contents: Mapping[NamedNode | None, Content] = field(default_factory=dict)
+    inside: Content | None = None  # of the window whose elements patterns see
+
+    def reads_a_stream(self, node) -> bool:
+        """An operator looks at all that is there, once."""
+        return False
+
+    def solutions(self, pattern: Pattern) -> list[Solution]:
+        if isinstance(pattern, InWindow):
+            return evaluate_pattern(pattern.pattern, replace(self, inside=self.contents[pattern.name]))
+        if isinstance(pattern, Background):
+            return self.valid(evaluate_pattern(pattern.pattern, self))
+        if isinstance(pattern, Timestamp):
+            return [self.stamped(pattern, each) for each in evaluate_pattern(pattern.pattern, self)]
+        if self.inside is not None and isinstance(pattern, (BGP, PathPattern)):
+            return self.in_elements(pattern, self.inside)
+        return super().solutions(pattern)
+
+    def in_elements(self, pattern: BGP | PathPattern, shown: Content) -> list[Solution]:
+        """(16): ⟨μ, [t₁, t₂]⟩ such that μ(P) ⊆ g for an element ⟨g, [t₁, t₂]⟩ of the window."""
+        everywhere = replace(pattern, scope=STREAM)
+        result = []
+        for held in shown:
+            alone = replace(self, inside=None, active=(StaticGraph(held.triples),))
+            result += [
+                replace(one, start=held.start, end=held.end, began=held.began)
+                for one in evaluate_pattern(everywhere, alone)
+            ]
+        return result
+
+    def valid(self, solutions: list[Solution]) -> list[Solution]:
+        """(17): [t₁, t], where the static graphs have not changed since t₁; from ever: timeless."""
+        if self.since is None:
+            return solutions
+        return [replace(each, start=self.since, end=self.instant) for each in solutions]
+
+    def stamped(self, node: Timestamp, one: Solution) -> Solution:
+        """With the last end of an element, in any of the windows, that states the triple."""
+        triple = tuple(one.value(part.name) if isinstance(part, Var) else part for part in node.triple)
+        ends = [held.end for shown in self.contents.values() for held in shown if triple in held.triples]
+        if not ends:
+            return one
+        last = Literal(format_instant(max(ends)), datatype=XSD.dateTime)
+        return replace(one, mu=one.mu | {(node.var.name, last)})
+
+
+def graph_of(shown: Content) -> StaticGraph:
+    """The RDF graph that a window is, if time does not matter."""
+    return StaticGraph(frozenset().union(*(held.triples for held in shown)))
+
+
+def answers_at(
+    query: ContinuousQuery,
+    streams: Streams,
+    knowledge: Knowledge,
+    instant: int,
+    *,
+    follows: Consequences | None = None,
+    now: int = 0,
+    effort: Effort | None = None,
+) -> Answers:
+    """Ω(t): what the query answers over what its windows show at t, and the static graphs of t."""
+    clock = Clock(query, streams)
+    shown: dict[Window, Content] = {
+        window: _with_consequences(clock.content(window, instant), streams[window.stream], follows)
+        for window in query.windows
+    }
+    since, static = knowledge.at(instant)
+    default: ActiveGraph = tuple(static.default)
+    named = dict(static.named)
+    contents: dict[NamedNode | None, Content] = {}
+    for window, held in shown.items():
+        contents[window.name] = (*contents.get(window.name, ()), *held)
+        if query.view is View.GRAPH and window.name is None:
+            default = (*default, graph_of(held))
+        elif query.view is View.GRAPH:
+            named[window.name] = (graph_of(held),)
+    scope = AtInstant(
+        TimedDataset(default, named),
+        default,
+        (),
+        now,
+        effort=effort or Effort(),
+        instant=instant,
+        since=since,
+        contents=contents,
+    )
+    return evaluate_form(query.query, scope)
+
+
+def _with_consequences(shown: Content, elements: Sequence[Element], follows: Consequences | None) -> Content:
+    """What follows from an element is in a window as long as the element, or a part of it, is."""
+    if follows is None:
+        return shown
+    return tuple(
+        replace(held, triples=held.triples | follows(frozenset(elements[held.number].triples)))
+        for held in shown
+    )
+
+
+# --- the relation-to-stream operators ----------------------------------------------------------------
+
+Given = tuple[int, Solution, int]
+
+
+def identity(one: Solution) -> tuple:
+    """What makes a solution the same at two instants: a window that moves over its beginning does not."""
+    return one.mu, one.uncut, one.end
+
+
+def difference(one: Sequence[Solution], other: Sequence[Solution]) -> list[Solution]:
+    """Those of the first bag that the second does not have as often."""
+    left = Counter(map(identity, other))
+    result = []
+    for each in sorted(one, key=lambda s: -1 if s.start is None else s.start):
+        if left[identity(each)] > 0:
+            left[identity(each)] -= 1
+        else:
+            result.append(each)
+    return result
+
+
+OPERATORS: dict[StreamOperator, Callable] = {
+    StreamOperator.RSTREAM: lambda now, before: list(now),
+    StreamOperator.ISTREAM: difference,
+    StreamOperator.DSTREAM: lambda now, before: difference(before, now),
+}
+"""From the solutions now and at the evaluation before."""
+
+
+def given(
+    query: ContinuousQuery,
+    streams: Streams,
+    knowledge: Knowledge | None = None,
+    *,
+    follows: Consequences | None = None,
+    now: int = 0,
+    effort: Effort | None = None,
+) -> list[Given]:
+    """All that a query gives: (instant, solution, how often), by instants."""
+    knowledge, effort = knowledge or Knowledge(), effort or Effort()
+    result: list[Given] = []
+    before: tuple[Solution, ...] = ()
+    for instant in Clock(query, streams).evaluations():
+        found = answers_at(query, streams, knowledge, instant, follows=follows, now=now, effort=effort).rows
+        rows = Counter(OPERATORS[query.operator](found, before))
+        result += [(instant, row, count) for row, count in rows.items()]
+        before = found
+    return result
