@@ -1,0 +1,116 @@
+"""What windows show, report and give: the table of hand-written cases, and what the oracle refuses."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from oracle.cases import Element
+from oracle.model import TimedDataset
+from oracle.notation import elements, graph, short
+from oracle.vocabulary import PROLOGUE, iri
+from oracle.window_model import ContinuousQuery, Kind, Report, Shows, StreamOperator, View, Window, WindowSpec
+from oracle.windows import Clock, Knowledge, closes_at, content, given
+from penstock.languages import parse_query
+from windows.cases import CASES, Rows, WindowTable, instant
+
+WINDOWS = (iri(":w"), iri(":u"))
+
+
+def continuous(case: WindowTable, operator: StreamOperator) -> ContinuousQuery:
+    windows = tuple(Window(name, iri(":s"), spec) for name, spec in zip(WINDOWS, case.windows, strict=False))
+    query = parse_query(PROLOGUE + case.query).query
+    return ContinuousQuery(query, windows, case.report, operator, View.GRAPH)
+
+
+def knowledge_of(case: WindowTable) -> Knowledge:
+    named = {iri(name): (graph(text),) for name, text in case.named.items()}
+    return Knowledge(((None, TimedDataset((graph(case.static),) if case.static else (), named)),))
+
+
+def by_instant(rows: Rows) -> dict[int, list[str]]:
+    return {instant(at): sorted(text.split()) for at, text in rows.items() if text}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_what_windows_show_when_the_query_is_evaluated(case):
+    streams = {iri(":s"): elements(case.stream)}
+    query = continuous(case, StreamOperator.RSTREAM)
+    clock = Clock(query, streams)
+    for window, rows in zip(query.windows, case.shown, strict=True):
+        assert clock.evaluations() == [instant(at) for at in rows]
+        for at, subjects in rows.items():
+            held = clock.content(window, instant(at))
+            shown = [short(subject)[1:] for each in held for subject in {s for s, _, _ in each.triples}]
+            assert sorted(shown) == sorted(subjects.split()), at
+
+
+@pytest.mark.parametrize("operator", StreamOperator, ids=lambda each: each.value)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_what_a_query_over_windows_gives(case, operator):
+    found: dict[int, list[str]] = {}
+    streams = {iri(":s"): elements(case.stream)}
+    for at, row, count in given(continuous(case, operator), streams, knowledge_of(case)):
+        found.setdefault(at, []).extend(count * [short(term).removeprefix(":") for _, term in row.mu])
+    expected = {"RSTREAM": case.rstream, "ISTREAM": case.istream, "DSTREAM": case.dstream}[operator.value]
+    assert {at: sorted(rows) for at, rows in found.items()} == by_instant(expected)
+
+
+def random_spec(random: Random) -> WindowSpec:
+    width, slide = random.randint(1, 9), random.randint(1, 9)
+    start = random.choice((None, None, random.randint(-3, 12)))
+    return WindowSpec(
+        Kind.TIME, width, slide, start, random.random() < 0.3, random.choice((Shows.PRESENT, Shows.CLOSED))
+    )
+
+
+def presence(spec: WindowSpec, end: int) -> tuple[int, int]:
+    """[since, until): when a time window has an element that ends at `end`, in closed form (decision 0013).
+
+    With a first window, openings before it do not count: then an element that it lacks is never there.
+    """
+    base = spec.start or 0
+    just = end if spec.opening else end - 1  # the last instant at which a window with the element may open
+    latest = base + (just - base) // spec.slide * spec.slide
+    earliest = base + -((base - (end - spec.width)) // spec.slide) * spec.slide
+    if spec.start is not None:
+        earliest = max(earliest, spec.start)
+        if latest < spec.start:
+            return end, end
+    if latest + spec.width < end:
+        return end, end
+    if spec.shows is Shows.PRESENT:
+        return end, latest + spec.width + 1
+    return earliest + spec.width, latest + spec.width + spec.slide
+
+
+def test_an_element_is_in_a_time_window_for_one_stretch_of_time_that_is_known_when_it_comes():
+    random = Random(1)
+    kept = 0
+    for _ in range(3000):
+        spec = random_spec(random)
+        end = random.randint(0, 30)
+        element = Element((("s", "p", "o"),), end - random.randint(0, 5), end)
+        since, until = presence(spec, end)
+        there = [t for t in range(-5, 80) if content(spec, [element], t)]
+        assert there == list(range(since, until)), (spec, end)
+        kept += len(there)
+    assert kept > 10_000
+
+
+def test_windows_close_where_they_have_been_open():
+    spec = WindowSpec(Kind.TIME, width=10, slide=4, start=0)
+    assert [t for t in range(-5, 30) if closes_at(spec, t)] == [10, 14, 18, 22, 26]
+
+
+def test_a_window_that_would_report_at_every_instant_is_refused():
+    streams = {iri(":s"): elements({"1": ":a :p 1"})}
+    query = parse_query(PROLOGUE + "SELECT ?x { GRAPH :w { ?x :p ?v } }").query
+    for spec, report in (
+        (WindowSpec(Kind.TIME, 5, 1), Report(close=True)),
+        (WindowSpec(Kind.TIME, 5, 5), Report(non_empty=True)),
+    ):
+        windows = (Window(iri(":w"), iri(":s"), spec),)
+        with pytest.raises(ValueError, match="at every instant"):
+            given(ContinuousQuery(query, windows, report, StreamOperator.RSTREAM, View.GRAPH), streams)
