@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -9,9 +10,23 @@ import pytest
 from oracle.cases import Element
 from oracle.model import TimedDataset
 from oracle.notation import elements, graph, short
-from oracle.vocabulary import PROLOGUE, iri
-from oracle.window_model import ContinuousQuery, Kind, Report, Shows, StreamOperator, View, Window, WindowSpec
+from oracle.vocabulary import PROLOGUE, TICK, iri
+from oracle.window_model import (
+    ON_CLOSE,
+    ContinuousQuery,
+    Kind,
+    Report,
+    Shows,
+    StreamOperator,
+    Timestamp,
+    View,
+    Window,
+    WindowSpec,
+    sliding,
+    triples,
+)
 from oracle.windows import Clock, Knowledge, closes_at, content, given
+from penstock.algebra import Var
 from penstock.languages import parse_query
 from windows.cases import CASES, Rows, WindowTable, instant
 
@@ -55,6 +70,51 @@ def test_what_a_query_over_windows_gives(case, operator):
         found.setdefault(at, []).extend(count * [short(term).removeprefix(":") for _, term in row.mu])
     expected = {"RSTREAM": case.rstream, "ISTREAM": case.istream, "DSTREAM": case.dstream}[operator.value]
     assert {at: sorted(rows) for at, rows in found.items()} == by_instant(expected)
+
+
+def asked(text: str, spec: WindowSpec, report: Report = ON_CLOSE, name=WINDOWS[0]) -> ContinuousQuery:
+    query = parse_query(PROLOGUE + text).query
+    return ContinuousQuery(
+        query, (Window(name, iri(":s"), spec),), report, StreamOperator.RSTREAM, View.GRAPH
+    )
+
+
+def test_a_variable_for_a_graph_ranges_over_static_graphs_and_no_windows():
+    query = asked("SELECT ?g { GRAPH ?g { ?x :p ?v } }", sliding(5 * TICK, 5 * TICK))
+    knowledge = Knowledge(((None, TimedDataset((), {iri(":g"): (graph(":a :p 1"),)})),))
+    streams = {iri(":s"): elements({"1": ":b :p 1"})}
+    assert [row.value("g") for _, row, _ in given(query, streams, knowledge)] == [iri(":g")]
+
+
+def follows(triples):
+    """x :q y follows from x :p y."""
+    return frozenset((s, iri(":q"), o) for s, p, o in triples if p == iri(":p"))
+
+
+def test_what_follows_from_an_element_is_in_the_window_as_long_as_it():
+    streams = {iri(":s"): elements({"1": ":a :p 1", "6": ":b :p 1"})}
+    query = asked("SELECT ?x { GRAPH :w { ?x :q ?v } }", sliding(5 * TICK, 5 * TICK))
+    found = [(at, row.value("x")) for at, row, _ in given(query, streams, follows=follows)]
+    assert found == [(instant("5"), iri(":a")), (instant("10"), iri(":b"))]
+
+
+def test_what_follows_does_not_count_among_the_last_triples():
+    streams = {iri(":s"): elements({"1": ":a :p 1", "2": ":b :p 1", "3": ":c :p 1"})}
+    query = asked("SELECT ?x { GRAPH :w { ?x :q ?v } }", triples(2))
+    found = [(at, short(row.value("x"))) for at, row, _ in given(query, streams, follows=follows)]
+    expected = [("1", ":a"), ("2", ":a"), ("2", ":b"), ("3", ":b"), ("3", ":c")]
+    assert sorted(found) == [(instant(at), x) for at, x in expected]
+
+
+def test_the_timestamp_of_a_triple_is_when_it_was_last_stated():
+    streams = {iri(":s"): elements({"1": ":a :p 1", "3": ":a :p 1", "4": ":b :p 1"})}
+    query = asked("SELECT ?x ?at { ?x :p ?v }", sliding(5 * TICK, 5 * TICK), name=None)
+    select = query.query
+    pattern = select.pattern.pattern
+    stamped = Timestamp(pattern, Var("at"), pattern.triples[0])
+    query = replace(query, query=replace(select, pattern=replace(select.pattern, pattern=stamped)))
+    found = {short(row.value("x")): row.value("at").value[17:19] for _, row, _ in given(query, streams)}
+    assert found == {":a": "03", ":b": "04"}
 
 
 def random_spec(random: Random) -> WindowSpec:

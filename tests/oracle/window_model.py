@@ -190,3 +190,23 @@ def checked(sequence: EventSequence) -> EventSequence:
     if any(one.repeated and other.repeated for one, other in zip(positive, positive[1:], strict=False)):
         raise SequenceError("where the first of two adjacent repetitions ends is not determined")
     return sequence
+
+
+# --- what languages mean without saying it --------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What a language has by convention: when it reports, what it gives, what a window shows and is."""
+
+    report: Report
+    operator: StreamOperator | None  # None: the query says it
+    shows: Shows
+    view: View
+
+
+CONVENTIONS = {
+    "C-SPARQL": Convention(ON_CLOSE, StreamOperator.RSTREAM, Shows.CLOSED, View.GRAPH),
+    "RSP-QL": Convention(ON_CLOSE, None, Shows.PRESENT, View.GRAPH),
+    "CQELS-CEP": Convention(ON_CHANGE, StreamOperator.ISTREAM, Shows.CLOSED, View.ELEMENT),
+}

@@ -15,7 +15,16 @@ from dataclasses import dataclass, field, replace
 from oracle import sequences  # noqa: F401  (SEQ becomes an operator)
 from oracle.cases import Element
 from oracle.evaluate import Effort, Scope, evaluate_pattern
-from oracle.model import ActiveGraph, Solution, StaticGraph, TimedDataset, Triple
+from oracle.model import (
+    ActiveGraph,
+    Solution,
+    StaticGraph,
+    TimedDataset,
+    Triple,
+    combine,
+    compatible,
+    solution,
+)
 from oracle.queries import Answers, evaluate_form
 from oracle.window_model import (
     Background,
@@ -31,7 +40,7 @@ from oracle.window_model import (
     Window,
     WindowSpec,
 )
-from penstock.algebra import BGP, PathPattern, Pattern, Var
+from penstock.algebra import BGP, Graph, PathPattern, Pattern, Var
 from penstock.algebra.scopes import STREAM
 from penstock.functions.ordering import total_key
 from penstock.terms import XSD, Literal, NamedNode
@@ -311,9 +320,18 @@ class AtInstant(Scope):
             return self.valid(evaluate_pattern(pattern.pattern, self))
         if isinstance(pattern, Timestamp):
             return [self.stamped(pattern, each) for each in evaluate_pattern(pattern.pattern, self)]
+        if isinstance(pattern, Graph) and isinstance(pattern.name, Var):
+            named = {name: g for name, g in self.dataset.named.items() if name not in self.contents}
+            return [one for name in named for one in self.in_named(pattern, name)]
         if self.inside is not None and isinstance(pattern, (BGP, PathPattern)):
             return self.in_elements(pattern, self.inside)
         return super().solutions(pattern)
+
+    def in_named(self, node: Graph, name: NamedNode) -> list[Solution]:
+        """GRAPH ?g for one static graph; windows are no graphs that a variable ranges over."""
+        is_named = solution({node.name.name: name})
+        found = evaluate_pattern(node.pattern, replace(self, active=self.dataset.named[name]))
+        return [combine(each, is_named) for each in found if compatible(each, is_named)]
 
     def in_elements(self, pattern: BGP | PathPattern, shown: Content) -> list[Solution]:
         """(16): ⟨μ, [t₁, t₂]⟩ such that μ(P) ⊆ g for an element ⟨g, [t₁, t₂]⟩ of the window."""

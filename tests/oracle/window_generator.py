@@ -1,0 +1,353 @@
+"""Random continuous queries over random streams, and what they give by the oracle.
+
+case = make_window_case(17)
+print(case)                  # reproducible, to be put into a bug report
+given_by(case)               # a multiset of (instant, row)
+
+One in two cases sees windows as graphs (RSP-QL, C-SPARQL), the others as elements (CQELS-CEP).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from random import Random
+
+from oracle.canonical import Row, canonical
+from oracle.cases import Case, Element
+from oracle.evaluate import Effort, TooManySolutions
+from oracle.model import StaticGraph, TimedDataset
+from oracle.queries import evaluate_query
+from oracle.query_text import Part, QueryWriter, Style, kind_of
+from oracle.sequence_text import SequenceWriter
+from oracle.stream_data import delayed, random_graphs, random_streams, random_triple
+from oracle.vocabulary import EPOCH, PROLOGUE, STREAM_NAMES, TICK, iri
+from oracle.window_model import (
+    CONVENTIONS,
+    NOW,
+    ContinuousQuery,
+    Convention,
+    Kind,
+    Report,
+    Shows,
+    StreamOperator,
+    Tick,
+    Timestamp,
+    View,
+    Window,
+    WindowSpec,
+    last,
+    sliding,
+    triples,
+)
+from oracle.window_text import Said, said_in, short
+from oracle.windows import Clock, Knowledge, given
+from penstock.algebra import Select
+from penstock.languages import parse_query
+from penstock.terms import NamedNode
+
+LONGEST = 80
+"""More evaluations than this, and a case is not worth the oracle's time."""
+
+
+@dataclass(frozen=True)
+class WindowCase:
+    """Streams, static graphs and the order of arrival (`data`), and one continuous query."""
+
+    data: Case
+    query: ContinuousQuery
+    body: str  # the query without windows, as text
+    said: tuple[Said, ...] = ()
+
+    @property
+    def seed(self) -> int:
+        return self.data.seed
+
+    @property
+    def streams(self) -> dict[NamedNode, list[Element]]:
+        """The elements that are in time."""
+        return {
+            data.name: [e for place, e in enumerate(data.elements) if (number, place) not in self.data.late]
+            for number, data in enumerate(self.data.streams)
+        }
+
+    @property
+    def knowledge(self) -> Knowledge:
+        named: dict = {}
+        default: list = []
+        for data in self.data.graphs:
+            graph = StaticGraph(frozenset(data.triples))
+            if data.name is None:
+                default.append(graph)
+            else:
+                named[data.name] = (*named.get(data.name, ()), graph)
+        return Knowledge(((None, TimedDataset(tuple(default), named)),))
+
+    def __str__(self) -> str:
+        lines = [f"window case {self.seed}: make_window_case({self.seed})", *str(self.data).splitlines()[1:]]
+        for window in self.query.windows:
+            lines.append(f"window {window.name or '(default graph)'} on {window.stream}: {window.spec}")
+        lines.append(f"{self.query.report}, {self.query.operator.value}, view {self.query.view.value}")
+        lines += ["query", f"  {self.body}"]
+        for said in self.said:
+            beside = [str(each) for each in (said.report, said.operator) if each is not None]
+            lines += [" ".join([f"in {said.language}", *beside])]
+            lines += ["  " + line for line in said.text.splitlines()]
+        return "\n".join(lines)
+
+
+def make_window_case(seed: int, size: int = 20) -> WindowCase:
+    """The case with this number; in one in three some elements are late."""
+    random = Random(f"windows {seed}")
+    streams, lateness, batches = random_streams(random, random.randint(size // 2, size))
+    streams = [replace(each, name=iri(STREAM_NAMES[n])) for n, each in enumerate(streams)]
+    graphs = random_graphs(random, max(2, size // 3))
+    streams = [
+        replace(each, elements=tuple(_denser(random, element) for element in each.elements))
+        for each in streams
+    ]
+    data = Case(seed, tuple(streams), tuple(graphs), (), lateness, tuple(batches))
+    if random.random() < 0.33:
+        data = delayed(data)
+    language = random.choice(("C-SPARQL", "RSP-QL", "CQELS-CEP", "CQELS-CEP"))
+    make = _of_elements if language == "CQELS-CEP" else _of_graphs
+    query, body = make(random, data, language)
+    said = (said_in(each, query, body) for each in CONVENTIONS)
+    return WindowCase(data, query, body, tuple(each for each in said if each is not None))
+
+
+def _denser(random: Random, element: Element) -> Element:
+    """With some triples more, mostly about the same thing: sequences are of one thing."""
+    if not element.triples:
+        return element
+    more = [random_triple(random) for _ in range(random.choice((0, 1, 2)))]
+    about = [(element.triples[0][0], p, o) if random.random() < 0.6 else (s, p, o) for s, p, o in more]
+    return replace(element, triples=tuple(dict.fromkeys((*element.triples, *about))))
+
+
+# --- windows and reports -----------------------------------------------------------------------
+
+
+def random_spec(random: Random, convention: Convention) -> WindowSpec:
+    """A window of any kind, mostly over time; mostly as the language would show it."""
+    shows = convention.shows if random.random() < 0.85 else random.choice(list(Shows))
+    start = None if random.random() < 0.93 else EPOCH + random.randint(-2, 4) * TICK
+    weights = (6, 5, 1, 1, 0.3, 3, 1) if convention.view is View.GRAPH else (4, 2, 0.5, 8, 0.5, 3, 1)
+    kinds = ("slide", "tumble", "gap", "last", "now", "triples", "landmark")
+    match random.choices(kinds, weights)[0]:
+        case "slide":
+            width = random.randint(2, 9)
+            return sliding(width * TICK, random.randint(1, width - 1) * TICK, start, shows)
+        case "tumble":
+            width = random.randint(2, 6) * TICK
+            return sliding(width, width, start, shows)
+        case "gap":
+            width = random.randint(1, 3)
+            return sliding(width * TICK, (width + random.randint(1, 2)) * TICK, start, shows)
+        case "last":
+            return last(random.randint(2, 12) * TICK)
+        case "now":
+            return NOW
+        case "triples":
+            return triples(random.randint(3, 20), random.choice((1, 1, 2, 3)))
+    slide = random.choice((1, TICK, 2 * TICK))
+    return WindowSpec(Kind.LANDMARK, slide=slide, start=start)
+
+
+def random_report(random: Random, convention: Convention, windows: Iterable[Window]) -> Report:
+    """Mostly that of the language, if it does not mean every instant."""
+    roll = random.random()
+    continuous = any(window.spec.continuous for window in windows)
+    report = convention.report
+    if roll < 0.1:
+        report = Report(period=random.randint(1, 4) * TICK, non_empty=random.random() < 0.3)
+    elif roll < 0.25:
+        report = replace(report, non_empty=True)
+    elif roll < 0.4:
+        report = Report(change=not report.change, close=not report.close)
+    elif roll < 0.5:
+        report = Report(change=random.random() < 0.7, non_empty=True, tick=Tick.TUPLE)
+    elif roll < 0.55:
+        report = Report(change=True, close=True)
+    if report.close and continuous and not report.change:
+        report = replace(report, close=False, change=True)
+    return report
+
+
+def random_windows(
+    random: Random, data: Case, convention: Convention, names: Iterable[NamedNode | None]
+) -> tuple[Window, ...]:
+    windows = []
+    for name in names:
+        stream = random.choice((data.streams[0], *data.streams)).name
+        windows.append(Window(name, stream, random_spec(random, convention)))
+    return tuple(windows)
+
+
+def random_operator(random: Random, convention: Convention) -> StreamOperator:
+    if convention.operator is not None and random.random() < 0.7:
+        return convention.operator
+    return random.choice(list(StreamOperator))
+
+
+# --- windows as graphs ----------------------------------------------------------------------------
+
+
+class BodyWriter(QueryWriter):
+    """Plain SPARQL; windows and static graphs are named graphs, and never looked for by a variable."""
+
+    def dataset_clause(self) -> str:
+        return ""
+
+    def graph(self, depth: int, known: tuple[str, ...]) -> Part:
+        inside = self.group(depth - 1, known, ())
+        name = self.random.choice(self.style.graphs)
+        return Part(f"GRAPH {name} {inside.braced()}", inside.names)
+
+
+def _of_graphs(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
+    convention = CONVENTIONS[language]
+    static = [short(graph.name) for graph in data.graphs if graph.name is not None]
+    count = random.choice((1, 1, 2))
+    names = [None] * count if language == "C-SPARQL" else [iri(f":w{n + 1}") for n in range(count)]
+    windows = random_windows(random, data, convention, names)
+    of_windows = [short(name) for name in names if name is not None]
+    writer = BodyWriter(
+        random, Style(temporal=False, graphs=of_windows + static, depth=random.choice((0, 1, 1, 2)))
+    )
+    body = writer.query().removeprefix(PROLOGUE)
+    if of_windows:
+        body = _inside_windows(random, body, of_windows)
+    query = parse_query(PROLOGUE + body).query
+    if language == "C-SPARQL" and isinstance(query, Select) and random.random() < 0.15:
+        query, body = _with_timestamp(writer, query)
+    return (
+        ContinuousQuery(
+            query,
+            windows,
+            random_report(random, convention, windows),
+            random_operator(random, convention),
+            View.GRAPH,
+        ),
+        body,
+    )
+
+
+def _inside_windows(random: Random, body: str, windows: list[str]) -> str:
+    """Most of the patterns of a query in windows: its outermost group, and sometimes the first one in it."""
+    opening = body.index("{", body.index(" WHERE ") if " WHERE " in body else 0)
+    if random.random() < 0.1:
+        return body
+    inside = body[opening + 1 : _closing(body, opening)]
+    rest = body[_closing(body, opening) :]
+    return f"{body[: opening + 1]} GRAPH {random.choice(windows)} {{{inside}}} {rest}"
+
+
+def _closing(text: str, opening: int) -> int:
+    """Where the brace that opens there is closed; strings of the vocabulary have no braces."""
+    depth = 0
+    for place in range(opening, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return place
+    raise ValueError("a brace that is not closed")
+
+
+def _with_timestamp(writer: QueryWriter, query: Select) -> tuple[Select, str]:
+    """`SELECT … (f:timestamp(s, p, o) AS ?at) WHERE { s p o }` with a FILTER on it now and then."""
+    part = writer.triple(())
+    while len(part.text.split(" ")) != 3 or any(sign in part.text for sign in "[]/|!+*^()"):
+        part = writer.triple(())
+    names = [name for name in part.names if kind_of(name) != "any"] or list(part.names) or ["x"]
+    columns = " ".join(f"?{name}" for name in names)
+    call = f"f:timestamp({', '.join(part.text.split(' '))})"
+    body = f"SELECT {columns} ({call} AS ?at) WHERE {{ {part.text} }}"
+    inner = parse_query(f"{PROLOGUE}SELECT {columns} ?at WHERE {{ {part.text} }}").query
+    (triple,) = inner.pattern.pattern.triples
+    pattern = replace(inner.pattern, pattern=Timestamp(inner.pattern.pattern, inner.vars[-1], triple))
+    return replace(inner, pattern=pattern), body
+
+
+# --- windows as elements ------------------------------------------------------------------------------
+
+
+def _of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
+    convention = CONVENTIONS[language]
+    writer = SequenceWriter(random, has_static=bool(data.graphs))
+    query, body, names = writer.query()
+    windows = random_windows(random, data, convention, names)
+    return (
+        ContinuousQuery(
+            query,
+            windows,
+            random_report(random, convention, windows),
+            random_operator(random, convention),
+            View.ELEMENT,
+        ),
+        body,
+    )
+
+
+# --- answers ---------------------------------------------------------------------------------------------
+
+GivenRow = tuple[int, Row]
+
+
+def given_by(case: WindowCase) -> Counter[GivenRow]:
+    """What the query gives, by the oracle: a multiset of (instant, canonical row)."""
+    if len(Clock(case.query, case.streams).evaluations()) > LONGEST:
+        raise TooManySolutions(f"more than {LONGEST} evaluations")
+    by_instant: dict[int, list] = {}
+    found = given(case.query, case.streams, case.knowledge, now=case.data.now, effort=Effort())
+    for instant, row, count in found:
+        by_instant.setdefault(instant, []).extend(count * [(row.bindings, row.start, row.end)])
+    return Counter(
+        {
+            (instant, row): count
+            for instant, rows in by_instant.items()
+            for row, count in canonical(rows).items()
+        }
+    )
+
+
+def window_cases(seeds: Iterable[int], size: int = 20) -> Iterator[tuple[WindowCase, Counter[GivenRow]]]:
+    """Each case with what it gives, leaving out the few that the oracle finds too large."""
+    for seed in seeds:
+        case = make_window_case(seed, size)
+        try:
+            yield case, given_by(case)
+        except TooManySolutions:
+            continue
+
+
+# --- repetitions in EP-SPARQL --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RepetitionCase:
+    """Streams and graphs, and a query of EP-SPARQL with a repetition, as algebra and as text."""
+
+    data: Case
+    query: Select
+    text: str
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.data), f"make_repetition_case({self.data.seed})", self.text])
+
+
+def make_repetition_case(seed: int, size: int = 20) -> RepetitionCase:
+    """`{ … } SEQ { … }+ SEQ { … }` over random streams; in one in three some elements are late."""
+    random = Random(f"repetitions {seed}")
+    streams, lateness, batches = random_streams(random, random.randint(size // 2, size))
+    graphs = random_graphs(random, max(2, size // 3))
+    data = Case(seed, tuple(streams), tuple(graphs), (), lateness, tuple(batches))
+    if random.random() < 0.33:
+        data = delayed(data)
+    return RepetitionCase(data, *SequenceWriter(random, has_static=bool(graphs)).in_ep_sparql())
+
+
+def repetition_answers(case: RepetitionCase) -> Counter[Row]:
+    """The oracle's answers as a canonical multiset."""
+    rows = evaluate_query(case.query, case.data.dataset, now=case.data.now).rows
+    return canonical((row.bindings, row.start, row.end) for row in rows)
