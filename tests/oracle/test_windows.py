@@ -25,7 +25,7 @@ from oracle.window_model import (
     sliding,
     triples,
 )
-from oracle.windows import Clock, Knowledge, closes_at, content, given
+from oracle.windows import Clock, Knowledge, as_elements, closes_at, content, given
 from penstock.algebra import Var
 from penstock.languages import parse_query
 from windows.cases import CASES, Rows, WindowTable, instant
@@ -115,6 +115,17 @@ def test_the_timestamp_of_a_triple_is_when_it_was_last_stated():
     query = replace(query, query=replace(select, pattern=replace(select.pattern, pattern=stamped)))
     found = {short(row.value("x")): row.value("at").value[17:19] for _, row, _ in given(query, streams)}
     assert found == {":a": "03", ":b": "04"}
+
+
+def test_what_a_construct_gives_is_a_stream_with_an_element_for_each_instant():
+    streams = {iri(":s"): elements({"1": ":a :p 1", "2": ":b :p 1", "8": ":c :p 1"})}
+    query = asked("CONSTRUCT { ?x :seen true } { GRAPH :w { ?x :p ?v } }", sliding(5 * TICK, 5 * TICK))
+    made = as_elements(given(query, streams))
+    subjects = [(each.start, each.end, sorted(short(s) for s, _, _ in each.triples)) for each in made]
+    five, ten = instant("5"), instant("10")
+    assert subjects == [(five, five, [":a", ":b"]), (ten, ten, [":c"])]
+    others = asked("SELECT (COUNT(*) AS ?n) { GRAPH :w { ?x :seen true } }", sliding(10 * TICK, 10 * TICK))
+    assert [(at, row.value("n").value) for at, row, _ in given(others, {iri(":s"): made})] == [(ten, "3")]
 
 
 def random_spec(random: Random) -> WindowSpec:

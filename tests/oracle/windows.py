@@ -25,7 +25,7 @@ from oracle.model import (
     compatible,
     solution,
 )
-from oracle.queries import Answers, evaluate_form
+from oracle.queries import OBJECT, PREDICATE, SUBJECT, Answers, evaluate_form
 from oracle.window_model import (
     Background,
     ContinuousQuery,
@@ -464,3 +464,13 @@ def given(
         result += [(instant, row, count) for row, count in rows.items()]
         before = found
     return result
+
+
+def as_elements(rows: Iterable[Given]) -> list[Element]:
+    """What a CONSTRUCT gives, as the elements of a stream that others read: by instant and start."""
+    graphs: dict[tuple[int, int], list[Triple]] = {}
+    for instant, row, _ in rows:
+        start = instant if row.start is None else row.start
+        triple = tuple(row.value(name) for name in (SUBJECT, PREDICATE, OBJECT))
+        graphs.setdefault((start, instant), []).append(triple)
+    return [Element(tuple(triples), start, end) for (start, end), triples in graphs.items()]
