@@ -442,6 +442,11 @@ def test_members_that_are_simultaneous_are_all_in_the_run_ordered_by_their_terms
     assert runs(stream, BEGIN, RUN, END) == ["a 3 4 3 6 @1-3"]
 
 
+def test_members_of_a_run_are_listed_by_their_starts():
+    stream = {"1": ":a :go 0", "2-8": ":a :value 1", "3-4": ":a :value 5", "9": ":a :end 0"}
+    assert runs(stream, BEGIN, RUN, END) == ["a 2 3 1 5 @1-9"]
+
+
 def test_a_run_at_the_beginning_and_at_the_end_reaches_as_far_as_the_window():
     stream = {"1": ":a :value 1", "2": ":a :value 2", "3": ":a :end 0", "4": ":a :value 3"}
     assert runs(stream, RUN, END) == ["a 2 1.5 1 2 @1-3"]

@@ -9,6 +9,7 @@ One in two cases sees windows as graphs (RSP-QL, C-SPARQL), the others as elemen
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from oracle.cases import Case, Element
 from oracle.evaluate import Effort, TooManySolutions
 from oracle.model import StaticGraph, TimedDataset
 from oracle.queries import evaluate_query
-from oracle.query_text import Part, QueryWriter, Style, kind_of
+from oracle.query_text import Part, QueryWriter, Style
 from oracle.sequence_text import SequenceWriter
 from oracle.stream_data import delayed, random_graphs, random_streams, random_triple
 from oracle.vocabulary import EPOCH, PROLOGUE, STREAM_NAMES, TICK, iri
@@ -43,7 +44,7 @@ from oracle.window_model import (
 )
 from oracle.window_text import Said, said_in, short
 from oracle.windows import Clock, Knowledge, given
-from penstock.algebra import Select
+from penstock.algebra import Project, Select, Var
 from penstock.languages import parse_query
 from penstock.terms import NamedNode
 
@@ -220,8 +221,8 @@ def _of_graphs(random: Random, data: Case, language: str) -> tuple[ContinuousQue
     if of_windows:
         body = _inside_windows(random, body, of_windows)
     query = parse_query(PROLOGUE + body).query
-    if language == "C-SPARQL" and isinstance(query, Select) and random.random() < 0.15:
-        query, body = _with_timestamp(writer, query)
+    if language == "C-SPARQL" and random.random() < 0.15:
+        query, body = _with_timestamps(random, writer)
     return (
         ContinuousQuery(
             query,
@@ -254,19 +255,35 @@ def _closing(text: str, opening: int) -> int:
     raise ValueError("a brace that is not closed")
 
 
-def _with_timestamp(writer: QueryWriter, query: Select) -> tuple[Select, str]:
-    """`SELECT … (f:timestamp(s, p, o) AS ?at) WHERE { s p o }` with a FILTER on it now and then."""
-    part = writer.triple(())
-    while len(part.text.split(" ")) != 3 or any(sign in part.text for sign in "[]/|!+*^()"):
-        part = writer.triple(())
-    names = [name for name in part.names if kind_of(name) != "any"] or list(part.names) or ["x"]
-    columns = " ".join(f"?{name}" for name in names)
-    call = f"f:timestamp({', '.join(part.text.split(' '))})"
-    body = f"SELECT {columns} ({call} AS ?at) WHERE {{ {part.text} }}"
-    inner = parse_query(f"{PROLOGUE}SELECT {columns} ?at WHERE {{ {part.text} }}").query
-    (triple,) = inner.pattern.pattern.triples
-    pattern = replace(inner.pattern, pattern=Timestamp(inner.pattern.pattern, inner.vars[-1], triple))
-    return replace(inner, pattern=pattern), body
+def _with_timestamps(random: Random, writer: QueryWriter) -> tuple[Select, str]:
+    """When triples were last stated: as columns, or the one compared with the other."""
+    parts = [_plain_triple(writer, "y" if n else "x") for n in range(2)]
+    where = " . ".join(part.text for part in parts)
+    calls = [f"f:timestamp({', '.join(part.text.split(' '))})" for part in parts]
+    columns = " ".join(dict.fromkeys(f"?{name}" for part in parts for name in part.names))
+    ordered = random.random() < 0.5
+    tail = " FILTER (?at0 < ?at1)" if ordered else ""
+    inner = parse_query(f"{PROLOGUE}SELECT {columns} ?at0 ?at1 WHERE {{ {where}{tail} }}").query
+    found = inner.pattern.pattern
+    pattern = stated = found.pattern if ordered else found
+    for place, triple in enumerate(stated.triples):
+        pattern = Timestamp(pattern, Var(f"at{place}"), triple)
+    if ordered:
+        pattern = replace(found, pattern=pattern)
+        shown = tuple(var for var in inner.vars if not var.name.startswith("at"))
+        query = Select(Project(pattern, shown), shown)
+        return query, f"SELECT {columns} WHERE {{ {where} FILTER ({calls[0]} < {calls[1]}) }}"
+    query = replace(inner, pattern=replace(inner.pattern, pattern=pattern))
+    given_as = " ".join(f"({call} AS ?at{place})" for place, call in enumerate(calls))
+    return query, f"SELECT {columns} {given_as} WHERE {{ {where} }}"
+
+
+def _plain_triple(writer: QueryWriter, subject: str) -> Part:
+    """`?x :price ?n`, with nothing that is not a term or a variable."""
+    while True:
+        part = writer.triple((subject,))
+        if re.fullmatch(r"\?\w+ :\w+ \?\w+", part.text):
+            return part
 
 
 # --- windows as elements ------------------------------------------------------------------------------

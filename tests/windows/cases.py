@@ -144,6 +144,18 @@ CASES = (
         ),
     ),
     WindowTable(
+        "only windows with other elements than the one before it",
+        APART,
+        report=Report(close=True, change=True),
+        **one(
+            every(5, 5),
+            shown={"5": "a", "10": "", "20": "b", "25": ""},
+            rstream={"5": "a", "20": "b"},
+            istream={"5": "a", "20": "b"},
+            dstream={"10": "a", "25": "b"},
+        ),
+    ),
+    WindowTable(
         "simultaneous elements come together, and a window's content changes once",
         {"4": ":a :p 1", "4 again": ":b :p 1", "6": ":c :p 1"},
         report=ON_CHANGE,
@@ -351,6 +363,17 @@ CASES = (
             rstream={"2": "a b", "6": "b c d"},
             istream={"2": "a b", "6": "c d"},
             dstream={"6": "a"},
+        ),
+    ),
+    WindowTable(
+        "[TRIPLES 3 STEP 2]: what comes together goes beyond a window that closes, and waits for the next",
+        {"1": ":a :p 1", "2": ":b :p 1", "2 again": ":c :p 1", "3": ":d :p 1"},
+        **one(
+            triples(3, 2),
+            shown={"2": "a b", "3": "b c d"},
+            rstream={"2": "a b", "3": "b c d"},
+            istream={"2": "a b", "3": "c d"},
+            dstream={"3": "a"},
         ),
     ),
     WindowTable(
