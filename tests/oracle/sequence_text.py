@@ -16,6 +16,7 @@ from penstock.languages import parse_query
 from penstock.terms import NamedNode
 
 BODY = "{{ {0} }}"
+PATHS = (":knows+", "^:near", ":knows/:near", ":knows?", "(:near|:knows)*")
 RUN_AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST", "LAST")
 
 
@@ -41,9 +42,9 @@ def joined(one: Pattern, other: Pattern) -> Pattern:
 class SequenceWriter:
     """Writes one query from a source of randomness, both ways at once."""
 
-    def __init__(self, random: Random, has_static: bool) -> None:
+    def __init__(self, random: Random, static: Sequence[NamedNode | None]) -> None:
         self.random = random
-        self.has_static = has_static
+        self.static = static  # the names of the static graphs
         self.windows: list[NamedNode] = []
         self.fresh = 0
 
@@ -161,16 +162,25 @@ class SequenceWriter:
         for each in clauses[1:]:
             pattern = joined(pattern, each.pattern)
         names = list(dict.fromkeys(name for each in clauses for name in each.names))
-        if self.has_static and self.chance(0.4):
-            static = self.triple("x")
-            pattern = joined(pattern, Background(parsed_pattern(static.text)))
-            texts.append(static.text + " .")
+        if self.static and self.chance(0.5):
+            static = self.background()
+            pattern = joined(pattern, Background(static.pattern))
+            texts.append(static.text)
             names = list(dict.fromkeys((*names, *static.names)))
         if self.chance(0.2):
             text = condition(self.random, names, temporal=True)
             pattern = Filter(parsed_pattern(f"?x :p ?y FILTER ({text})").condition, pattern)
             texts.append(f"FILTER ({text})")
         return self.selected(pattern, " ".join(texts), names)
+
+    def background(self) -> Written:
+        """A triple or a path in a static graph."""
+        inside = self.triple("x")
+        if self.chance(0.25):
+            inside = Written(None, f"?x {self.random.choice(PATHS)} ?z", ("x", "z"))
+        name = self.random.choice(self.static)
+        text = f"{inside.text} ." if name is None else f"GRAPH {self.short(name)} {{ {inside.text} }}"
+        return Written(parsed_pattern(text), text, inside.names)
 
     def in_ep_sparql(self) -> tuple[Query, str]:
         """(algebra, text) of `{ … } SEQ { … }+ SEQ { … }`: triples of the whole stream, no negation."""

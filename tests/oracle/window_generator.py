@@ -291,7 +291,7 @@ def _plain_triple(writer: QueryWriter, subject: str) -> Part:
 
 def _of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
     convention = CONVENTIONS[language]
-    writer = SequenceWriter(random, has_static=bool(data.graphs))
+    writer = SequenceWriter(random, [graph.name for graph in data.graphs])
     query, body, names = writer.query()
     windows = random_windows(random, data, convention, names)
     return (
@@ -361,7 +361,7 @@ def make_repetition_case(seed: int, size: int = 20) -> RepetitionCase:
     data = Case(seed, tuple(streams), tuple(graphs), (), lateness, tuple(batches))
     if random.random() < 0.33:
         data = delayed(data)
-    return RepetitionCase(data, *SequenceWriter(random, has_static=bool(graphs)).in_ep_sparql())
+    return RepetitionCase(data, *SequenceWriter(random, ()).in_ep_sparql())
 
 
 def repetition_answers(case: RepetitionCase) -> Counter[Row]:
