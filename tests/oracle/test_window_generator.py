@@ -15,6 +15,7 @@ from oracle.window_generator import (
     make_repetition_case,
     make_window_case,
     repetition_answers,
+    shrunk_window_case,
     window_cases,
 )
 from oracle.window_model import (
@@ -131,6 +132,13 @@ def test_the_order_in_which_a_stream_has_its_elements_does_not_matter():
             for each in (streams, {name: random.sample(e, len(e)) for name, e in streams.items()})
         ]
         assert found[0] == found[1]
+
+
+def test_a_case_can_be_made_small():
+    case = next(case for case, found in some() if case.query.view is View.ELEMENT and sum(found.values()) > 5)
+    small = shrunk_window_case(case, lambda each: bool(each.data.streams[0].elements and given_by(each)))
+    assert given_by(small)
+    assert sum(len(e) for e in small.streams.values()) < sum(len(e) for e in case.streams.values())
 
 
 def uncut(window: Window, elements, instant: int):

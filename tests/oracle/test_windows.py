@@ -28,15 +28,7 @@ from oracle.window_model import (
 from oracle.windows import Clock, Knowledge, as_elements, closes_at, content, given
 from penstock.algebra import Var
 from penstock.languages import parse_query
-from windows.cases import CASES, Rows, WindowTable, instant
-
-WINDOWS = (iri(":w"), iri(":u"))
-
-
-def continuous(case: WindowTable, operator: StreamOperator) -> ContinuousQuery:
-    windows = tuple(Window(name, iri(":s"), spec) for name, spec in zip(WINDOWS, case.windows, strict=False))
-    query = parse_query(PROLOGUE + case.query).query
-    return ContinuousQuery(query, windows, case.report, operator, View.GRAPH)
+from windows.cases import CASES, STREAM, WINDOWS, Rows, WindowTable, continuous, in_rspql, instant
 
 
 def knowledge_of(case: WindowTable) -> Knowledge:
@@ -50,7 +42,7 @@ def by_instant(rows: Rows) -> dict[int, list[str]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_what_windows_show_when_the_query_is_evaluated(case):
-    streams = {iri(":s"): elements(case.stream)}
+    streams = {STREAM: elements(case.stream)}
     query = continuous(case, StreamOperator.RSTREAM)
     clock = Clock(query, streams)
     for window, rows in zip(query.windows, case.shown, strict=True):
@@ -65,24 +57,32 @@ def test_what_windows_show_when_the_query_is_evaluated(case):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_what_a_query_over_windows_gives(case, operator):
     found: dict[int, list[str]] = {}
-    streams = {iri(":s"): elements(case.stream)}
+    streams = {STREAM: elements(case.stream)}
     for at, row, count in given(continuous(case, operator), streams, knowledge_of(case)):
         found.setdefault(at, []).extend(count * [short(term).removeprefix(":") for _, term in row.mu])
     expected = {"RSTREAM": case.rstream, "ISTREAM": case.istream, "DSTREAM": case.dstream}[operator.value]
     assert {at: sorted(rows) for at, rows in found.items()} == by_instant(expected)
 
 
+def test_rspql_says_what_its_windows_are_and_when_they_report_otherwise_is_set_beside_it():
+    said = {case.title: in_rspql(case, StreamOperator.DSTREAM) for case in CASES}
+    texts = [each.text for each in said.values() if each is not None]
+    assert len(texts) > 20
+    assert all("REGISTER DSTREAM :out AS" in text and "WINDOW :w {" in text for text in texts)
+    overlapping = said["overlapping windows: (-5, 5], (0, 10], (5, 15], (10, 20]"]
+    assert overlapping.report is None
+    assert "FROM NAMED WINDOW :w ON :s [RANGE PT10S STEP PT5S] WHERE" in overlapping.text
+
+
 def asked(text: str, spec: WindowSpec, report: Report = ON_CLOSE, name=WINDOWS[0]) -> ContinuousQuery:
     query = parse_query(PROLOGUE + text).query
-    return ContinuousQuery(
-        query, (Window(name, iri(":s"), spec),), report, StreamOperator.RSTREAM, View.GRAPH
-    )
+    return ContinuousQuery(query, (Window(name, STREAM, spec),), report, StreamOperator.RSTREAM, View.GRAPH)
 
 
 def test_a_variable_for_a_graph_ranges_over_static_graphs_and_no_windows():
     query = asked("SELECT ?g { GRAPH ?g { ?x :p ?v } }", sliding(5 * TICK, 5 * TICK))
     knowledge = Knowledge(((None, TimedDataset((), {iri(":g"): (graph(":a :p 1"),)})),))
-    streams = {iri(":s"): elements({"1": ":b :p 1"})}
+    streams = {STREAM: elements({"1": ":b :p 1"})}
     assert [row.value("g") for _, row, _ in given(query, streams, knowledge)] == [iri(":g")]
 
 
@@ -92,14 +92,14 @@ def follows(triples):
 
 
 def test_what_follows_from_an_element_is_in_the_window_as_long_as_it():
-    streams = {iri(":s"): elements({"1": ":a :p 1", "6": ":b :p 1"})}
+    streams = {STREAM: elements({"1": ":a :p 1", "6": ":b :p 1"})}
     query = asked("SELECT ?x { GRAPH :w { ?x :q ?v } }", sliding(5 * TICK, 5 * TICK))
     found = [(at, row.value("x")) for at, row, _ in given(query, streams, follows=follows)]
     assert found == [(instant("5"), iri(":a")), (instant("10"), iri(":b"))]
 
 
 def test_what_follows_does_not_count_among_the_last_triples():
-    streams = {iri(":s"): elements({"1": ":a :p 1", "2": ":b :p 1", "3": ":c :p 1"})}
+    streams = {STREAM: elements({"1": ":a :p 1", "2": ":b :p 1", "3": ":c :p 1"})}
     query = asked("SELECT ?x { GRAPH :w { ?x :q ?v } }", triples(2))
     found = [(at, short(row.value("x"))) for at, row, _ in given(query, streams, follows=follows)]
     expected = [("1", ":a"), ("2", ":a"), ("2", ":b"), ("3", ":b"), ("3", ":c")]
@@ -107,7 +107,7 @@ def test_what_follows_does_not_count_among_the_last_triples():
 
 
 def test_the_timestamp_of_a_triple_is_when_it_was_last_stated():
-    streams = {iri(":s"): elements({"1": ":a :p 1", "2-3": ":a :p 1", "4": ":b :p 1"})}
+    streams = {STREAM: elements({"1": ":a :p 1", "2-3": ":a :p 1", "4": ":b :p 1"})}
     query = asked("SELECT ?x ?at { ?x :p ?v }", sliding(5 * TICK, 5 * TICK), name=None)
     select = query.query
     pattern = select.pattern.pattern
@@ -118,14 +118,14 @@ def test_the_timestamp_of_a_triple_is_when_it_was_last_stated():
 
 
 def test_what_a_construct_gives_is_a_stream_with_an_element_for_each_instant():
-    streams = {iri(":s"): elements({"1": ":a :p 1", "2": ":b :p 1", "8": ":c :p 1"})}
+    streams = {STREAM: elements({"1": ":a :p 1", "2": ":b :p 1", "8": ":c :p 1"})}
     query = asked("CONSTRUCT { ?x :seen true } { GRAPH :w { ?x :p ?v } }", sliding(5 * TICK, 5 * TICK))
     made = as_elements(given(query, streams))
     subjects = [(each.start, each.end, sorted(short(s) for s, _, _ in each.triples)) for each in made]
     five, ten = instant("5"), instant("10")
     assert subjects == [(five, five, [":a", ":b"]), (ten, ten, [":c"])]
     others = asked("SELECT (COUNT(*) AS ?n) { GRAPH :w { ?x :seen true } }", sliding(10 * TICK, 10 * TICK))
-    assert [(at, row.value("n").value) for at, row, _ in given(others, {iri(":s"): made})] == [(ten, "3")]
+    assert [(at, row.value("n").value) for at, row, _ in given(others, {STREAM: made})] == [(ten, "3")]
 
 
 def random_spec(random: Random) -> WindowSpec:
@@ -176,12 +176,12 @@ def test_windows_close_where_they_have_been_open():
 
 
 def test_a_window_that_would_report_at_every_instant_is_refused():
-    streams = {iri(":s"): elements({"1": ":a :p 1"})}
+    streams = {STREAM: elements({"1": ":a :p 1"})}
     query = parse_query(PROLOGUE + "SELECT ?x { GRAPH :w { ?x :p ?v } }").query
     for spec, report in (
         (WindowSpec(Kind.TIME, 5, 1), Report(close=True)),
         (WindowSpec(Kind.TIME, 5, 5), Report(non_empty=True)),
     ):
-        windows = (Window(iri(":w"), iri(":s"), spec),)
+        windows = (Window(iri(":w"), STREAM, spec),)
         with pytest.raises(ValueError, match="at every instant"):
             given(ContinuousQuery(query, windows, report, StreamOperator.RSTREAM, View.GRAPH), streams)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -22,6 +22,7 @@ from oracle.model import StaticGraph, TimedDataset
 from oracle.queries import evaluate_query
 from oracle.query_text import Part, QueryWriter, Style
 from oracle.sequence_text import SequenceWriter
+from oracle.shrink import shrunk
 from oracle.stream_data import delayed, random_graphs, random_streams, random_triple
 from oracle.vocabulary import EPOCH, PROLOGUE, STREAM_NAMES, TICK, iri
 from oracle.window_model import (
@@ -336,6 +337,11 @@ def window_cases(seeds: Iterable[int], size: int = 20) -> Iterator[tuple[WindowC
             yield case, given_by(case)
         except TooManySolutions:
             continue
+
+
+def shrunk_window_case(case: WindowCase, fails: Callable[[WindowCase], bool]) -> WindowCase:
+    """The case with as few elements, triples and batches as still fail."""
+    return replace(case, data=shrunk(case.data, lambda data: fails(replace(case, data=data))))
 
 
 # --- repetitions in EP-SPARQL --------------------------------------------------------------------

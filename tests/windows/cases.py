@@ -10,20 +10,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from oracle.vocabulary import EPOCH, TICK
+from oracle.vocabulary import EPOCH, PROLOGUE, TICK, iri
 from oracle.window_model import (
     NOW,
     ON_CHANGE,
     ON_CLOSE,
+    ContinuousQuery,
     Kind,
     Report,
     Shows,
+    StreamOperator,
     Tick,
+    View,
+    Window,
     WindowSpec,
     last,
     sliding,
     triples,
 )
+from oracle.window_text import Said, said_in
+from penstock.languages import parse_query
 
 Rows = Mapping[str, str]
 """By instant: what there is, separated by spaces."""
@@ -62,6 +68,22 @@ def every(width: int, slide: int, start: int | None = None, shows: Shows = Shows
     """[RANGE width STEP slide] in seconds; `start` in seconds after EPOCH."""
     begins = None if start is None else EPOCH + seconds(start)
     return sliding(seconds(width), seconds(slide), begins, shows)
+
+
+STREAM = iri(":s")
+WINDOWS = (iri(":w"), iri(":u"))
+
+
+def continuous(case: WindowTable, operator: StreamOperator) -> ContinuousQuery:
+    """The case as a query that is registered with one of the operators."""
+    windows = tuple(Window(name, STREAM, spec) for name, spec in zip(WINDOWS, case.windows, strict=False))
+    query = parse_query(PROLOGUE + case.query).query
+    return ContinuousQuery(query, windows, case.report, operator, View.GRAPH)
+
+
+def in_rspql(case: WindowTable, operator: StreamOperator) -> Said | None:
+    """The same as text, where RSP-QL has words for its windows."""
+    return said_in("RSP-QL", continuous(case, operator), case.query.replace("{", "WHERE {", 1))
 
 
 def one(spec: WindowSpec, **shown_and_given) -> dict:
