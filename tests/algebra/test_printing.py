@@ -7,6 +7,7 @@ import pytest
 from penstock import algebra as a
 from penstock.algebra import UnknownNode
 from penstock.algebra.printing import to_sexpr
+from penstock.algebra.windows import last
 from penstock.terms import XSD, BlankNode, Literal, NamedNode
 
 S, P, X = a.Var("s"), NamedNode("http://example.org/p"), a.Var("o")
@@ -129,3 +130,24 @@ def test_long_forms_are_indented():
 def test_what_is_no_node_is_refused():
     with pytest.raises(UnknownNode, match="int does not say how it is printed"):
         to_sexpr(42)
+
+
+def test_a_continuous_query_says_its_windows_and_its_sequence():
+    window = a.Window(NamedNode("http://ex.org/w"), NamedNode("http://ex.org/s"), last(5))
+    triple = a.TriplePattern(a.Var("x"), NamedNode("http://ex.org/p"), a.Var("y"))
+    count = (a.Var("n"), a.Aggregate("COUNT"))
+    members = (
+        a.Member(a.BGP((triple,))),
+        a.Member(a.BGP((triple,)), repeated=True, aggregates=(count,)),
+        a.Member(a.BGP((triple,)), negated=True),
+    )
+    how = a.Continuous((window,), a.ON_CHANGE, a.StreamOperator.ISTREAM, a.View.ELEMENT)
+    query = a.Ask(a.InWindow(window.name, a.EventSequence(members)), continuous=how)
+    assert (
+        to_sexpr(query, prefixes=[("", "http://ex.org/")]).split()
+        == (
+            "(Ask (window :w :s time width=5 slide=1 opening closed) (report change time) (istream element)"
+            " (Window :w (Seq (bgp (triple ?x :p ?y)) (repeated (?n (COUNT *)) (bgp (triple ?x :p ?y)))"
+            " (not (bgp (triple ?x :p ?y))))))"
+        ).split()
+    )

@@ -115,7 +115,10 @@ class Exists(Node):
 
 @node
 class Aggregate(Node):
-    """COUNT, SUM, MIN, MAX, AVG, SAMPLE or GROUP_CONCAT; COUNT(*) has no argument."""
+    """COUNT, SUM, MIN, MAX, AVG, SAMPLE or GROUP_CONCAT; COUNT(*) has no argument.
+
+    Of a run in a sequence, which is a list, also FIRST and LAST.
+    """
 
     name: str
     argument: "Expression | None" = None

@@ -17,6 +17,8 @@ from penstock.algebra.paths import *  # noqa: F403
 from penstock.algebra.patterns import *  # noqa: F403
 from penstock.algebra.patterns import Pattern, TriplePattern
 from penstock.algebra.scopes import STREAM, Scope
+from penstock.algebra.sequences import *  # noqa: F403
+from penstock.algebra.windows import Continuous
 from penstock.errors import Span
 from penstock.terms import NamedNode
 
@@ -24,6 +26,9 @@ from penstock.terms import NamedNode
 #
 # The scope of a query, where it is not the stream, holds for all of it: with ELEMENT the query is evaluated
 # for each element by itself, over its triples and static knowledge (decision 0008: event mode).
+# A query that is `continuous` is evaluated over what its windows show at the instants at which they report
+# (decision 0013). A CONSTRUCT that is, writes into the stream `target`, which others' windows may name;
+# without one it is only given.
 
 
 @node
@@ -42,6 +47,7 @@ class Select(Node):
     vars: tuple[Var, ...]
     dataset: Dataset | None = None
     scope: Scope = STREAM
+    continuous: Continuous | None = None
 
 
 @node
@@ -58,6 +64,7 @@ class Construct(Node):
     target: NamedNode | None = None
     workings: bool = False
     scope: Scope = STREAM
+    continuous: Continuous | None = None
 
 
 @node
@@ -65,6 +72,7 @@ class Ask(Node):
     pattern: Pattern
     dataset: Dataset | None = None
     scope: Scope = STREAM
+    continuous: Continuous | None = None
 
 
 @node
@@ -75,6 +83,7 @@ class Describe(Node):
     subjects: tuple[TermOrVar, ...]
     dataset: Dataset | None = None
     scope: Scope = STREAM
+    continuous: Continuous | None = None
 
 
 Query = Union[Select, Construct, Ask, Describe]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
 from penstock.algebra.base import (
     SIDES,
@@ -28,6 +28,9 @@ from penstock.algebra.paths import Path
 from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Meeting, Relation, Side
 from penstock.algebra.scopes import STREAM, Scope
 from penstock.terms import NamedNode, Term
+
+if TYPE_CHECKING:
+    from penstock.algebra.sequences import Background, EventSequence, InWindow, Timestamp
 
 # --- graph patterns ----------------------------------------------------------------------
 
@@ -479,4 +482,8 @@ Pattern = Union[
     Distinct,
     Reduced,
     Slice,
+    "InWindow",
+    "EventSequence",
+    "Background",
+    "Timestamp",
 ]

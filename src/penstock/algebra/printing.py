@@ -9,6 +9,7 @@ from penstock.algebra import nodes as a
 from penstock.algebra.base import UnknownNode
 from penstock.algebra.relations import HULL
 from penstock.algebra.scopes import STREAM
+from penstock.algebra.windows import Kind, Report, WindowSpec
 from penstock.terms import XSD, BlankNode, Literal, NamedNode
 
 _WIDTH = 88
@@ -26,6 +27,7 @@ _PATHS = {
 # Operators whose short first parts stay beside them: (Project (?a ?b) …
 _BESIDE = frozenset(
     ("Select", "Describe", "Project", "Extend", "Graph", "Values", "Group", "OrderBy", "Slice")
+    + ("Window", "Timestamp")
     + ("Filter", "path")
 )
 _IRI_AT_END = re.compile(r'((?:".*"\^\^)?)<([^<>]*)>', re.S)
@@ -156,7 +158,55 @@ def _form(node) -> Form:
         case a.Slice():
             limit = "_" if node.limit is None else str(node.limit)
             return ("Slice", str(node.offset), limit, _form(node.pattern))
+        case a.InWindow():
+            return ("Window", _form(node.name), _form(node.pattern))
+        case a.EventSequence():
+            return ("Seq", *map(_member, node.members))
+        case a.Background():
+            return ("Background", _form(node.pattern))
+        case a.Timestamp():
+            return ("Timestamp", _form(node.var), _form(node.triple), _form(node.pattern))
     raise UnknownNode(node, "how it is printed")
+
+
+def _member(member: a.Member) -> Form:
+    aggregates = tuple((_form(var), _form(value)) for var, value in member.aggregates)
+    form = _form(member.pattern)
+    if member.negated:
+        form = ("not", form)
+    return ("repeated", *aggregates, form) if member.repeated else form
+
+
+def _continuous(query: a.Query) -> tuple[Form, ...]:
+    """The windows of a query, when it is evaluated, and what it gives."""
+    if query.continuous is None:
+        return ()
+    windows = (
+        ("window", *_named(each.name), _form(each.stream), *_spec(each.spec))
+        for each in query.continuous.windows
+    )
+    return (
+        *windows,
+        ("report", *_report(query.continuous.report)),
+        (query.continuous.operator.value.lower(), query.continuous.view.value),
+    )
+
+
+def _named(name: NamedNode | None) -> tuple[Form, ...]:
+    return () if name is None else (_form(name),)
+
+
+def _spec(spec: WindowSpec) -> tuple[Form, ...]:
+    width = () if spec.kind is Kind.LANDMARK else (f"width={spec.width}",)
+    start = () if spec.start is None else (f"start={spec.start}",)
+    opening = ("opening",) if spec.opening else ()
+    return (spec.kind.value, *width, f"slide={spec.slide}", *start, *opening, spec.shows.value)
+
+
+def _report(report: Report) -> tuple[Form, ...]:
+    words = ("close", "change", "non_empty")
+    period = () if report.period is None else (f"period={report.period}",)
+    return (*(word for word in words if getattr(report, word)), *period, report.tick.value)
 
 
 def _scope(node: a.BGP | a.PathPattern | a.Query) -> tuple[str, ...]:
@@ -169,7 +219,7 @@ def _query(query: a.Query) -> Form:
         default = tuple(("from", _form(iri)) for iri in query.dataset.default)
         named = tuple(("from-named", _form(iri)) for iri in query.dataset.named)
         dataset = (("dataset", *default, *named),)
-    dataset = (*_scope(query), *dataset)
+    dataset = (*_scope(query), *_continuous(query), *dataset)
     match query:
         case a.Select():
             return ("Select", _forms(query.vars), *dataset, _form(query.pattern))

@@ -1,0 +1,167 @@
+"""Graph patterns over windows: CQELS-CEP's windows, sequences and background data, C-SPARQL's timestamps.
+
+Decision 0013 has the definitions. In the GRAPH view, `WINDOW <w> { … }` is `Graph(<w>, …)`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.algebra.base import (
+    Aggregate,
+    Bound,
+    Expression,
+    GraphPattern,
+    Kept,
+    Modifier,
+    Node,
+    Var,
+    Vars,
+    node,
+)
+from penstock.algebra.patterns import TriplePattern
+from penstock.terms import NamedNode
+
+if TYPE_CHECKING:
+    from penstock.algebra.patterns import Pattern
+
+
+@node
+class InWindow(Modifier):
+    """`WINDOW name { pattern }` in the ELEMENT view: (s, ω, TSP) of paper 001, section 3.2.
+
+    Each basic graph pattern in it is matched in one element that the window shows.
+    """
+
+    name: NamedNode
+    pattern: "Pattern"
+
+    word = "WINDOW"
+
+    @property
+    def graph(self) -> NamedNode:
+        return self.name
+
+    def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
+        return False
+
+
+@node
+class Member(Node):
+    """A member of a sequence: P, !P, or P+ with aggregates over its run (variable, aggregate)."""
+
+    pattern: "Pattern"
+    negated: bool = False
+    repeated: bool = False
+    aggregates: tuple[tuple[Var, Aggregate], ...] = ()
+
+    @property
+    def single(self) -> bool:
+        """It has one solution in each solution of the sequence."""
+        return not self.negated and not self.repeated
+
+
+@node
+class EventSequence(GraphPattern):
+    """SEQ(…): a triple sequence pattern if its members are triples, an event clause if they are windows.
+
+    Paper 001, equations (3)–(8) and (10)–(15); the repetitions are ours.
+    """
+
+    members: tuple[Member, ...]
+
+    word = "SEQ"
+    uses_in = "an aggregate of SEQ"
+
+    @property
+    def parts(self) -> tuple[Pattern, ...]:
+        return tuple(member.pattern for member in self.members)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(aggregate for member in self.members for _, aggregate in member.aggregates)
+
+    @property
+    def absent(self) -> int | None:
+        return next((place for place, member in enumerate(self.members) if member.negated), None)
+
+    @property
+    def aggregated(self) -> Vars:
+        """The variables that aggregates over runs bind."""
+        return frozenset(var for member in self.members for var, _ in member.aggregates)
+
+    @property
+    def names(self) -> Vars:
+        return self.aggregated
+
+    def _of_singles(self, vars_of_parts: tuple[Vars, ...]) -> Vars:
+        singles = (vars for member, vars in zip(self.members, vars_of_parts, strict=True) if member.single)
+        return frozenset().union(*singles)
+
+    def binds(self, possible: tuple[Vars, ...]) -> Vars:
+        return self._of_singles(possible) | self.aggregated
+
+    def certainly_binds(self, certain: tuple[Vars, ...], possible: tuple[Vars, ...]) -> Vars:
+        counted = (var for member in self.members for var, each in member.aggregates if each.name == "COUNT")
+        return self._of_singles(certain) | frozenset(counted)
+
+    def part_bounds(self, bound: Bound, own: Bound) -> tuple[Bound, ...]:
+        # A run has all solutions that fit, also those that make it too long; and what is negated
+        # before or after the others may be as long as it likes.
+        inside = range(1, len(self.members) - 1)
+        return tuple(
+            bound if member.single or (member.negated and place in inside) else None
+            for place, member in enumerate(self.members)
+        )
+
+    def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
+        return all(can for member, can in zip(self.members, parts, strict=True) if not member.negated)
+
+    def time_moves_on(self, place: int) -> bool:
+        return any(member.single for member in self.members[place + 1 :])
+
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
+        return (Kept(f"solutions of its {len(self.members)} members", None, bound),)
+
+
+@node
+class Background(Modifier):
+    """[[P, t]]_D: a pattern over the static graphs, which hold since their last change (equation 17)."""
+
+    pattern: "Pattern"
+
+    title = "the background pattern"
+
+
+@node
+class Timestamp(Modifier):
+    """C-SPARQL's timestamp: `var` is when a window's element last stated the triple; unbound if none did."""
+
+    pattern: "Pattern"
+    var: Var
+    triple: TriplePattern
+
+    word = "f:timestamp"
+
+    @property
+    def names(self) -> Vars:
+        return frozenset((self.var,))
+
+    def binds(self, possible: tuple[Vars, ...]) -> Vars:
+        return possible[0] | self.names
+
+
+def sequence_problem(members: tuple[Member, ...]) -> str | None:
+    """Why members are no sequence: at most one is negated, and no two repetitions stand side by side."""
+    if sum(each.negated for each in members) > 1:
+        return "SEQ has at most one negated member (CQELS-CEP, section 3.2)"
+    if any(each.negated and each.repeated for each in members):
+        return "a negated member cannot be repeated"
+    positive = [each for each in members if not each.negated]
+    if not positive:
+        return "SEQ needs a member that is not negated"
+    if all(each.repeated for each in positive):
+        return "SEQ needs a member that is neither negated nor repeated"
+    if any(one.repeated and other.repeated for one, other in zip(positive, positive[1:], strict=False)):
+        return "where the first of two adjacent repetitions ends is not determined"
+    return None
