@@ -6,6 +6,7 @@
     python tests/agreement/long_run.py sql FIRST COUNT       20,000 elements and more each
     python tests/agreement/long_run.py lives FIRST COUNT     other queries come and go meanwhile
     python tests/agreement/long_run.py changing FIRST COUNT  histories of rows that come and leave
+    python tests/agreement/long_run.py windows FIRST COUNT   continuous queries: windows, reports, sequences
     python tests/agreement/long_run.py closures FIRST COUNT  rules: the engine and the fixpoint of their texts
     python tests/agreement/long_run.py paths FIRST COUNT     nested paths: the engine and what is printed
     python tests/agreement/long_run.py owlrl FIRST COUNT     RDFS and OWL 2 RL: the engine and owlrl
@@ -34,12 +35,14 @@ from agreement.engine_runs import engine_answers  # noqa: E402
 from agreement.histories import make_history  # noqa: E402
 from agreement.navigation import static_case  # noqa: E402
 from agreement.other_queries import disturbed  # noqa: E402
+from agreement.window_runs import given_by_engine  # noqa: E402
 from oracle.cases import Case  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
 from oracle.evaluate import TooManySolutions  # noqa: E402
 from oracle.generator import answers, cases, make_case  # noqa: E402
 from oracle.scopes import event_case, scope_case  # noqa: E402
 from oracle.stream_data import delayed  # noqa: E402
+from oracle.window_generator import given_by, make_window_case, shrunk_window_case  # noqa: E402
 from penstock.errors import QueryError  # noqa: E402
 
 SHARDS = (1, 2, 8)
@@ -134,6 +137,30 @@ def against_changing(seed: int) -> Outcome | None:
     return count, bool(history.late)
 
 
+def over_windows(seed: int) -> Outcome | None:
+    """Compares what a continuous query gives, instant by instant."""
+    case = make_window_case(seed)
+    shards, restore = SHARDS[seed % len(SHARDS)], seed % 5 > 2
+    given = given_by_engine(case, shards, restore=restore)  # first: it may be refused
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    try:
+        wanted = given_by(case)
+    except (TooManySolutions, TooSlow):
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    if wanted != given:
+        small = shrunk_window_case(
+            case, lambda each: given_by(each) != given_by_engine(each, shards, restore=restore)
+        )
+        wanted, given = given_by(small), given_by_engine(small, shards, restore=restore)
+        lines = [f"{small}\n{shards} shards, restore={restore}"]
+        for word, rows in ("missing", wanted - given), ("surplus", given - wanted):
+            lines += [f"   {word}  {row} ×{n}" for row, n in sorted(rows.items(), key=repr)[:5]]
+        raise Differs("\n".join(lines))
+    return wanted.total(), bool(case.data.late)
+
+
 def against_fixpoint(seed: int) -> Outcome | None:
     """Compares closures under random rules; answers are what they derive."""
     case = closures.make_case(seed)
@@ -209,6 +236,7 @@ def main(kind: str, first: int, count: int) -> int:
         "sql": against_sql,
         "changing": against_changing,
         "lives": with_others,
+        "windows": over_windows,
         "closures": against_fixpoint,
         "paths": against_printed,
         "owlrl": against_owlrl,

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import fields, replace
 
+from penstock.algebra.windows import Kind, WindowSpec
 from penstock.plan import steps
 from penstock.plan.planning import Plan
 from penstock.plan.sources import RuleGraph, Source, Stream, Window
 from penstock.plan.step import Step
+
+_ANY = WindowSpec(Kind.LANDMARK)  # when its rows come and leave is told with them
 
 
 def with_windows(plan: Plan, changing: Collection[int]) -> Plan:
@@ -52,7 +55,7 @@ def _window(scan: steps.Scan, changing: Collection[int], derived: bool) -> steps
 
 def _changing(source: Source, changing: Collection[int], derived: bool) -> Source:
     if isinstance(source, Stream) and source.place in changing:
-        return Window(source, f"window {source.place}")
+        return Window(source, _ANY)
     if isinstance(source, RuleGraph):
         return replace(source, changes=derived)
     return source

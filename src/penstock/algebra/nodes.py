@@ -91,7 +91,7 @@ Query = Union[Select, Construct, Ask, Describe]
 
 def is_rule(query: Query) -> bool:
     """Whether other queries may read what it constructs: what is made of one element is only given."""
-    return isinstance(query, Construct) and query.scope == STREAM
+    return isinstance(query, Construct) and query.scope == STREAM and query.continuous is None
 
 
 # --- rules -------------------------------------------------------------------------------

@@ -139,6 +139,8 @@ def _encoded(
         if field.name == "sources":
             read = sorted(_source_name(source, streams, graphs) for source in value)
             yield repr((read, static, sources.timed(value), sources.changing(value)))
+        elif field.name == "windows":
+            yield repr([_source_name(source, streams, graphs) for source in value])
         elif field.name == "instants":
             yield repr(sorted(streams[stream] for stream in value))
         else:
@@ -149,7 +151,7 @@ def _source_name(source: sources.Source, streams: Sequence[str], graphs: Sequenc
     if isinstance(source, sources.RuleGraph):
         return f"what rules write into {source.iri}"
     if isinstance(source, sources.Window):
-        return f"window {source.name} of {streams[source.stream.place]}"
+        return f"window {source.spec} of {streams[source.stream.place]}{' as a graph' * source.timeless}"
     if isinstance(source, sources.Static):
         return f"graph {graphs[source.place]}"
     return f"stream {streams[source.place]}"

@@ -73,6 +73,7 @@ class Surroundings:
     evaluator: Evaluator
     tuning: Tuning = TUNING
     version: int = 0  # of static knowledge
+    number: int = 0  # of the shard
 
 
 class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come to it

@@ -42,6 +42,7 @@ from penstock.plan.catalog import GraphName
 from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import Plan, PlannedQuery, make_plan
 from penstock.plan.sources import Stream, static_graphs, streams
+from penstock.plan.windowing import Reported, filled
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
 from penstock.timeline import NEVER
 
@@ -191,6 +192,8 @@ class Program:
         wanted = [scan.predicate for scan in scans if streams(scan.sources)]
         if any(isinstance(predicate, str) for predicate in wanted):
             return self.reasoner.wanted(None)
+        if any(number < 0 for number in self._reporting):  # whether an element has a triple matters
+            return self.reasoner.wanted(None)
         ids = np.unique(np.array([id_of(predicate, self.key) for predicate in wanted], np.int64))
         return self.reasoner.wanted(ids)
 
@@ -213,6 +216,13 @@ class Program:
         used = (step.instants for step in self.network.steps if step.waits)
         return frozenset().union(*used)
 
+    @cached_property
+    def _reporting(self) -> frozenset[int]:
+        """Those of them by which windows report."""
+        return frozenset().union(
+            *(each.instants for each in self.network.steps if isinstance(each, Reported))
+        )
+
     def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:
         """What each shard must see of these occurrences, as (shard, payload)."""
         triples = (occurrences.subject, occurrences.predicate, occurrences.object)
@@ -231,10 +241,13 @@ class Program:
                 found = found.take(may_pass(self._sieves[name], found))
             for shard, frame in spread(scan, found, self.shards):
                 by_shard.setdefault(shard, []).append((name, frame))
-        if stream in self._instant_streams and len(occurrences.instants):
-            ends = occurrences.instants
-            frame = Frame((), np.empty((0, len(ends)), np.int64), ends, ends)
-            by_shard.setdefault(0, []).append((f"instants/{stream}", frame))
+        for number, ends in (stream, occurrences.instants), (filled(stream), occurrences.end):
+            if number in self._instant_streams and len(ends):
+                ends = np.unique(ends)
+                frame = Frame((), np.empty((0, len(ends)), np.int64), ends, ends)
+                # Windows report in all shards at the same instants.
+                for shard in range(self.shards) if number in self._reporting else (0,):
+                    by_shard.setdefault(shard, []).append((f"instants/{number}", frame))
         answered = None if self.elementwise is None else self.elementwise.answered(stream, occurrences)
         payloads = []
         counted = {"matched": matched, "occurred": occurred} if matched or occurred else {}
@@ -416,6 +429,7 @@ class ProgramShard:
         mine = [i for i in program.answering if number == 0 or isinstance(queries[i].key, Key)]
         self.number = number
         self.shard = program.shard(mine, program.image)
+        self.shard.surroundings.number = number
         self.elsewhere = RowCounts()  # what the queries that look at one element have of static knowledge
         if number == 0:
             if program.image is not None:

@@ -22,6 +22,7 @@ from penstock.engine.image import Image
 from penstock.engine.network import Edge, Network, Unit
 from penstock.engine.operators import Clock, Operator, Surroundings
 from penstock.engine.tuning import TUNING, Tuning
+from penstock.engine.windows import WINDOWS
 from penstock.functions.errors import add_refused
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
@@ -50,6 +51,7 @@ OPERATORS: dict[type, type[Operator]] = {
     steps.Asked: instants.AskedOperator,
     steps.Constructed: constructing.ConstructedOperator,
     steps.PerElement: operators.ScanOperator,
+    **WINDOWS,
 }
 
 _ARRIVING = (steps.Scan, steps.PerElement)

@@ -14,10 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from penstock.algebra.nodes import Construct, Dataset, Graph, Query, Var
+from penstock.algebra.nodes import Construct, Dataset, Graph, Query, Var, is_rule
+from penstock.algebra.scopes import ELEMENT
+from penstock.algebra.windows import Continuous, View, Window
 from penstock.errors import QueryError
 from penstock.plan.analysis.walk import nodes
 from penstock.plan.sources import RuleGraph, Source, Sources, Static, Stream, static_graphs
+from penstock.plan.sources import Window as WindowSource
 from penstock.terms import NamedNode
 
 
@@ -137,7 +140,7 @@ class Catalog:
     def with_targets(self, queries: Iterable[Query]) -> Catalog:
         """The catalog that has a graph for each target of the rules among the queries."""
         queries = list(queries)
-        targets = (query.target for query in queries if isinstance(query, Construct))
+        targets = (query.target for query in queries if is_rule(query))
         iris = dict.fromkeys((None, *(target.value for target in targets if target is not None)))
         workings = frozenset(
             query.target.value for query in queries if isinstance(query, Construct) and query.workings
@@ -173,6 +176,48 @@ class Catalog:
         active = self.active(dataset).without_rules()
         return replace(active, predicates=()) if self.changing else active
 
+    def dataset_of(self, query: Query) -> ActiveDataset:
+        """The dataset that a query looks at."""
+        if query.continuous is not None:
+            return self.over_windows(query.dataset, query.continuous)
+        return self.in_elements(query.dataset) if query.scope == ELEMENT else self.active(query.dataset)
+
+    def over_windows(self, dataset: Dataset | None, continuous: Continuous) -> ActiveDataset:
+        """The same for a continuous query: its windows beside static graphs, and no streams (decision 0013).
+
+        A window without a name is part of the default graph; one with a name is a graph that no
+        variable stands for.
+        """
+        for name in self.unknown(dataset):
+            raise unknown_source(name.value, self.names())
+        if dataset is None:
+            default, names = _static(self._by_name[None]), self.names()
+        else:
+            default = _static(frozenset().union(*(self.named(name.value) for name in dataset.default)))
+            names = tuple(dict.fromkeys(name.value for name in dataset.named))
+        named = {iri: found for iri in names if (found := _static(self.named(iri)))}
+        seen: dict[str | None, Sources] = {}
+        for window in continuous.windows:
+            own = self.windows_of(window, timeless=continuous.view is View.GRAPH)
+            name = window.name and window.name.value
+            seen[name] = seen.get(name, frozenset()) | own
+        default |= seen.pop(None, frozenset())
+        named |= seen
+        hidden = self.workings | frozenset(seen)
+        return ActiveDataset(default, tuple(named.items()), self._predicates, hidden)
+
+    def windows_of(self, window: Window, *, timeless: bool) -> Sources:
+        """What a window shows of the streams that are registered under its stream's name."""
+        streams = (each for each in self.named(window.stream.value) if isinstance(each, Stream))
+        found = frozenset(WindowSource(stream, window.spec, timeless) for stream in streams)
+        if not found:
+            known = [stream.iri for stream in self.streams if stream.iri is not None]
+            raise QueryError(
+                f"the window's stream <{window.stream.value}> is not registered",
+                hint=unknown_source_hint(window.stream.value, known),
+            )
+        return found
+
     @cached_property
     def _whole(self) -> ActiveDataset:
         default = self._by_name[None].union(map(Stream, range(len(self.streams))))
@@ -182,6 +227,11 @@ class Catalog:
     @property
     def _predicates(self) -> tuple[frozenset[str] | None, ...]:
         return tuple(graph.predicates for graph in self.graphs)
+
+
+def _static(sources: Sources) -> Sources:
+    """The static graphs among them."""
+    return frozenset(source for source in sources if isinstance(source, Static))
 
 
 def unknown_source(iri: str, known: Iterable[str]) -> QueryError:
@@ -208,10 +258,13 @@ def assumed_catalog(queries: Sequence[Query]) -> Catalog:
     written = Catalog().with_targets(queries)
     iris: dict[str, None] = {}
     for query in queries:
+        windows = () if query.continuous is None else query.continuous.windows
+        iris.update((window.stream.value, None) for window in windows)
+        own = {window.name for window in windows}
         if query.dataset is not None:
             iris.update((name.value, None) for name in query.dataset.default + query.dataset.named)
         for node in nodes(query.pattern):
-            if isinstance(node, Graph) and not isinstance(node.name, Var):
+            if isinstance(node, Graph) and not isinstance(node.name, Var) and node.name not in own:
                 iris[node.name.value] = None
     streams = tuple(StreamName(iri) for iri in iris if iri not in written.names())
     return replace(written, streams=(StreamName(), *streams))

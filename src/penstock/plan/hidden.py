@@ -11,10 +11,13 @@ WORLD = ".world"
 STATE = ".state"
 """The column with the state of an automaton that a walk is in."""
 
+PLACE, AT = ".place", ".at"
+"""The columns with a triple's place in its stream, and with the instant of a change."""
+
 
 def is_variable(column: str) -> bool:
     """Whether a column binds a variable, rather than telling of elements or of what EXISTS found."""
-    return not column.startswith((MARK, TAG, OWN, OTHER, ELEMENT, WORLD, STATE))
+    return not column.startswith((MARK, TAG, OWN, OTHER, ELEMENT, WORLD, STATE, PLACE, AT))
 
 
 def own(name: str) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 
-from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Select
+from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Query, Select
 from penstock.algebra.scopes import ELEMENT
+from penstock.algebra.windows import Kind, StreamOperator
 from penstock.errors import QueryError
 from penstock.plan.analysis.keys import ELEMENT_KEY, Key, NoKey, reads_timed
 from penstock.plan.analysis.program_keys import find_program_keys
@@ -92,10 +93,7 @@ def make_plan(
     if feeds:
         catalog = with_rules(catalog, queries)
     in_elements = [query.scope == ELEMENT for query in queries]
-    datasets = [
-        catalog.in_elements(query.dataset) if alone else catalog.active(query.dataset)
-        for query, alone in zip(queries, in_elements, strict=True)
-    ]
+    datasets = [catalog.dataset_of(query) for query in queries]
     fed = feeding(queries, datasets) if feeds else nothing_fed(queries)
     try:
         groups = programs(fed, names)
@@ -108,6 +106,9 @@ def make_plan(
         if any(query_needs_instants(queries[i], datasets[i], fed.timeless[i]) for i in members):
             # Only the first shard knows all instants; a better reason stays.
             found = found if isinstance(found, NoKey) else _NEEDS_INSTANTS
+        if not isinstance(found, NoKey):
+            apart = (_kept_together(queries[i], key) for i, key in zip(members, found, strict=True))
+            found = next(filter(None, apart), found)
         for place, i in enumerate(members):
             chosen[i] = found if isinstance(found, NoKey) else found[place] or _READS_NOTHING
     for i, alone in enumerate(in_elements):
@@ -148,6 +149,18 @@ def _refuse_undecidable(last: Step) -> None:
                 f"but {_AFTER_THE_FACT}",
                 hint="use the hull there, or leave the operator out",
             )
+
+
+def _kept_together(query: Query, key: Key | None) -> NoKey | None:
+    """Why a continuous query cannot be spread by its key; None if it can."""
+    if query.continuous is None:
+        return None
+    if any(window.spec.kind is Kind.TRIPLES for window in query.continuous.windows):
+        return NoKey("a window of the last triples counts all triples of its stream")
+    new_or_gone = query.continuous.operator is not StreamOperator.RSTREAM
+    if new_or_gone and key is not None and isinstance(query, Select) and key.variable not in query.vars:
+        return NoKey(f"{query.continuous.operator.value} compares solutions that do not show {key.variable}")
+    return None
 
 
 _NEEDS_INSTANTS = NoKey("static solutions count at every instant of the streams")

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from penstock.algebra.windows import WindowSpec
+
 
 @dataclass(frozen=True, slots=True)
 class Stream:
@@ -23,10 +25,14 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a window shows of a stream: rows enter it, and leave it again."""
+    """What a window shows of a stream: rows enter it, and leave it again.
+
+    `timeless`: it is a graph of triples without time. Patterns read a stream with it all the same.
+    """
 
     stream: Stream
-    name: str
+    spec: WindowSpec
+    timeless: bool = False
     timed: ClassVar[bool] = True
     changes: ClassVar[bool] = True
 
@@ -79,6 +85,12 @@ def streams(sources: Iterable[Source]) -> frozenset[int]:
 def only_streams(sources: Iterable[Source]) -> Sources:
     """The streams among them: what elements are in."""
     return frozenset(source for source in sources if isinstance(source, Stream))
+
+
+def windows(sources: Iterable[Source]) -> tuple[Window, ...]:
+    """The windows among them, in an order that is always the same."""
+    found = [source for source in sources if isinstance(source, Window)]
+    return tuple(sorted(found, key=lambda each: (each.stream.place, repr(each.spec), each.timeless)))
 
 
 def static_graphs(sources: Iterable[Source]) -> frozenset[int]:

@@ -129,8 +129,8 @@ class Overview:
         match source:
             case Stream(place=place):
                 return f"stream {_input(self.streams[place])}"
-            case Window(stream=Stream(place=place), name=name):
-                return f"window {name} of {_input(self.streams[place])}"
+            case Window(stream=Stream(place=place)):
+                return f"a window of {_input(self.streams[place])}"
             case Static(place=place):
                 return f"graph {_input(self.graphs[place])}"
             case RuleGraph(iri=iri):  # read, but maybe nobody writes into it

@@ -15,7 +15,7 @@ from penstock.plan.sources import RuleGraph, Source, Sources, changing, rule_gra
 def with_rules(catalog: Catalog, queries: Sequence[Query]) -> Catalog:
     """The catalog with the graphs that the rules among the queries write, as they are."""
     bare = catalog.with_targets(queries)
-    origins = _origins(queries, [bare.active(query.dataset) for query in queries])
+    origins = _origins(queries, [bare.dataset_of(query) for query in queries])
     graphs = (
         RuleGraph(graph.iri, timed(origins.get(graph.iri, ())), changing(origins.get(graph.iri, ())))
         for graph in bare.rules

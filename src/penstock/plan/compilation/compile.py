@@ -26,7 +26,8 @@ from penstock.plan.compilation.joining import joined
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
-from penstock.plan.sources import Stream, Window, only_streams, static_graphs
+from penstock.plan.compilation.windows import in_window, reported
+from penstock.plan.sources import Sources, Stream, only_streams, static_graphs, windows
 from penstock.plan.step import Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
@@ -44,22 +45,15 @@ def compile_query(
 ) -> Step:
     """The plan of a whole query; its last step gives the answers."""
     compiler = Compiler(query)
+    if query.continuous is not None:
+        context = Context(catalog.dataset_of(query), instants, key)
+        return reported(query.continuous, catalog, compiler.answers(query, context, feeds=False))
     if query.scope == ELEMENT:
         dataset = catalog.in_elements(query.dataset)
         return steps.PerElement(compiler.in_elements(query, Context(dataset, instants, event=True)))
     if query.scope != STREAM:
         raise QueryError(f"a query cannot have the scope {query.scope}: windows are not built yet")
-    context = Context(catalog.active(query.dataset), instants, key)
-    if isinstance(query, a.Select):
-        step = compiler.pattern(query.pattern, context)
-        return columns_of(step, tuple(var.name for var in query.vars))
-    if isinstance(query, a.Ask):
-        return steps.Asked(columns_of(compiler.pattern(query.pattern, context), ()), instants)
-    if isinstance(query, a.Describe):
-        return compiler.description(query, context)
-    step = compiler.pattern(query.pattern, context)
-    target = None if query.target is None else query.target.value
-    return steps.Constructed(step, query.template, compiler.name, feeds, target, query.workings)
+    return compiler.answers(query, Context(catalog.active(query.dataset), instants, key), feeds=feeds)
 
 
 class Compiler(PathCompiler):
@@ -78,6 +72,18 @@ class Compiler(PathCompiler):
     def fresh(self, kind: str) -> str:
         self._fresh += 1
         return f".{kind}{self._fresh}"
+
+    def answers(self, query: a.Query, context: Context, *, feeds: bool) -> Step:
+        """The answers of a query in its form."""
+        if isinstance(query, a.Describe):
+            return self.description(query, context)
+        step = self.pattern(query.pattern, context)
+        if isinstance(query, a.Select):
+            return columns_of(step, tuple(var.name for var in query.vars))
+        if isinstance(query, a.Ask):
+            return steps.Asked(columns_of(step, ()), context.instants)
+        target = None if query.target is None else query.target.value
+        return steps.Constructed(step, query.template, self.name, feeds, target, query.workings)
 
     def in_elements(self, query: a.Query, context: Context) -> Step:
         """The answers of a query to each element by itself; the last column has the element's number."""
@@ -159,20 +165,27 @@ class Compiler(PathCompiler):
                 positions.append(term)
         if isinstance(positions[0], Literal) or isinstance(positions[1], (Literal, BlankNode)):
             return steps.Table((*seen, *context.hidden), ())
-        for source in context.sources:
-            if isinstance(source, Window):
-                raise QueryError(f"the window {source.name} cannot be read: windows are not built yet")
         sources = context.sources
         if context.event and not context.dataset.static_may_have(
             triple.predicate if isinstance(triple.predicate, NamedNode) else None
         ):
             sources = only_streams(sources)
-        scan: Step = steps.Scan(*positions, sources, key, bool(context.hidden))
+        scan = self._scanned(tuple(positions), sources, key, bool(context.hidden))
         # In event mode, what static knowledge has is static, also if the element repeats it.
         repeated = context.event and bool(static_graphs(sources)) and scan.reads_stream
         if unique or repeated:
             scan = steps.Unique(scan, subsume=repeated)
         return steps.Rename(scan, (*seen, *context.hidden))
+
+    def _scanned(
+        self, triple: tuple[Term | str, ...], sources: Sources, key: str | None, hidden: bool
+    ) -> Step:
+        """The rows that match in all these sources."""
+        seen = windows(sources)
+        others = sources.difference(seen)
+        branches = [steps.Scan(*triple, others, key, hidden)] if others or not seen else []
+        branches += [in_window(window, triple, key, hidden) for window in seen]
+        return merged(branches)
 
     def bgp(self, node: a.BGP, context: Context) -> Step:
         if not node.triples:
@@ -424,6 +437,11 @@ class Compiler(PathCompiler):
                 keys.append((computed[-1][0], descending))
         ordered = steps.Ordered(step, tuple(keys), context.passing, columns, tuple(computed))
         return self._unseen(ordered, columns, context)
+
+    def _refused(self, node: a.Pattern, context: Context) -> Step:
+        raise QueryError(f"{node.title} is not built yet")
+
+    _inwindow = _eventsequence = _background = _timestamp = _refused
 
     def _slice(self, node: a.Slice, context: Context) -> Step:
         [(pattern, below)] = self._children(node, context)

@@ -1,0 +1,13 @@
+"""Windows at run time: when rows are in them, when they report, and what is given then (decision 0013)."""
+
+from penstock.engine.windows.contents import CountedOperator, MatchedOperator, WindowedOperator
+from penstock.engine.windows.reporting import ReportedOperator
+from penstock.plan import windowing
+
+WINDOWS = {
+    windowing.Windowed: WindowedOperator,
+    windowing.Counted: CountedOperator,
+    windowing.Matched: MatchedOperator,
+    windowing.Reported: ReportedOperator,
+}
+"""The operators of the steps of continuous queries."""

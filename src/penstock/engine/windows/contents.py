@@ -1,0 +1,185 @@
+"""What windows show: when elements are in a window over time, and which triples are the last ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from penstock.algebra.windows import Kind, Shows, WindowSpec
+from penstock.columns.frame import Frame
+from penstock.engine.exchange import match
+from penstock.engine.operators import Clock, Gathering, RowByRow, Surroundings
+from penstock.engine.presence import consolidated, numbered
+from penstock.engine.store import until_left
+from penstock.functions.ordering import total_key
+from penstock.plan import hidden, windowing
+from penstock.timeline import FOREVER, TIMELESS_END, TIMELESS_START
+
+_TRIPLE = ("s", "p", "o")
+
+
+def presence(spec: WindowSpec, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[since, until): when a window over time shows an element that ends then; empty if it never does.
+
+    It depends on nothing else, and so is known when the element comes.
+    """
+    base, slide = spec.start or 0, spec.slide
+    if spec.kind is Kind.LANDMARK:
+        since = -((base - end) // slide) * slide + base  # the first close that is not before it
+        if spec.start is not None:
+            since = np.where(end >= spec.start, since, FOREVER)
+        return since, np.full(len(end), FOREVER, np.int64)
+    just = end if spec.opening else end - 1  # the last instant at which a window that has it may open
+    latest = base + (just - base) // slide * slide
+    earliest = base - (base - (end - spec.width)) // slide * slide
+    never = latest + spec.width < end
+    if spec.start is not None:
+        earliest = np.maximum(earliest, spec.start)
+        never |= latest < spec.start
+    if spec.shows is Shows.PRESENT:
+        since, until = end, latest + spec.width + 1
+    else:
+        since, until = earliest + spec.width, latest + spec.width + slide
+    return since, np.where(never, since, until)
+
+
+def last_close(spec: WindowSpec, end: np.ndarray) -> np.ndarray:
+    """The last instant at which a window closes that has an element which ends then; else its end."""
+    base = spec.start or 0
+    if spec.kind is Kind.TRIPLES:
+        return end
+    if spec.kind is Kind.LANDMARK:
+        return np.maximum(
+            base - (base - end) // spec.slide * spec.slide, base if spec.start is not None else end
+        )
+    just = end if spec.opening else end - 1
+    latest = base + (just - base) // spec.slide * spec.slide
+    is_in = latest + spec.width >= end
+    if spec.start is not None:
+        is_in &= latest >= spec.start
+    return np.where(is_in, latest + spec.width, end)
+
+
+def without_time(frame: Frame) -> Frame:
+    """The rows as those of a graph, there as often and when they were."""
+    start = np.full(len(frame), TIMELESS_START, np.int64)
+    end = np.full(len(frame), TIMELESS_END, np.int64)
+    return Frame(frame.vars, frame.ids, start, end, *frame.presence)
+
+
+class WindowedOperator(RowByRow):
+    """Time says alone when a row is in the window, so it is said when the row comes."""
+
+    def apply(self, frame: Frame) -> Frame:
+        since, until = presence(self.step.spec, frame.end)
+        frame = frame.present(np.ones(len(frame), np.int64), since, until)
+        there = since < until
+        frame = frame if there.all() else frame.take(there)
+        return without_time(frame) if self.step.timeless else frame
+
+
+class MatchedOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
+        step = self.step
+        triples = tuple(frame.column(name) for name in _TRIPLE)
+        return match(step, triples, frame.start, frame.end, self.terms.key, presence=frame.presence)
+
+
+class CountedOperator(Gathering):
+    """Which triples are the last ones is known when the watermark has passed their ends.
+
+    Triples keep their places until they have left; then they are taken back.
+    """
+
+    def __init__(self, step: windowing.Counted, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        self.waiting = self.store("waiting", step.vars, until_left)
+        self.placed = self.store("placed", (*step.vars, hidden.PLACE), until_left)
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
+        [new] = inputs
+        self.waiting.append(new.present(np.ones(len(new), np.int64), new.end, new.end))
+        if clock.now == clock.before:
+            return
+        due = self.waiting.take(lambda rows: rows.end < clock.now)
+        if not len(due):
+            return
+        count, slide, width = 0, self.step.spec.slide, self.step.spec.width
+        known = consolidated(self.placed.rows().changing())
+        known = known.take(known.until == FOREVER)
+        if len(known):
+            count = int(-known.column(hidden.PLACE).min())
+        due = self._in_order(due)
+        due = due.extended(hidden.PLACE, -np.arange(count + 1, count + 1 + len(due)))
+        instants, ends = np.unique(due.end, return_index=True)
+        counted = np.append(ends[1:], len(due)) + count
+        closed = counted // slide * slide  # up to which place triples have been shown, at each instant
+        before = count // slide * slide
+        rows = Frame.concat([_always(known), _always(due)], self.placed.vars)
+        place = -rows.column(hidden.PLACE)
+        enters = np.searchsorted(closed, place, "left")
+        leaves = np.searchsorted(closed, place + width, "left")
+        times = np.append(instants, FOREVER)
+        comes = (place > before) & (enters < leaves)
+        goes = (place <= before) & (leaves < len(instants))
+        since = np.where(comes, times[enters], times[leaves])
+        until = np.where(comes, times[leaves], FOREVER)
+        found = rows.present(np.where(comes, 1, -1), since, until).take(comes | goes)
+        one, left = np.ones(len(rows), np.int64), leaves < len(instants)
+        old = np.arange(len(rows)) < len(known)
+        forever = np.full(len(rows), FOREVER, np.int64)
+        self.placed.append(rows.present(one, one * clock.before, forever).take(~old & ~left))
+        self.placed.append(rows.present(-one, one * clock.before, forever).take(old & left))
+        found = found.project(self.step.vars)
+        yield without_time(found) if self.step.timeless else found
+
+    def _in_order(self, due: Frame) -> Frame:
+        """By end and start, then the elements' graphs and the triples in them, in the order of terms."""
+        element = due.column(hidden.ELEMENT)
+        times = np.vstack([due.end, due.start])
+        alone = _count_of(times) == 1
+        rank = np.zeros((3, len(due)), np.int64)
+        if not alone.all():
+            several = np.flatnonzero(~alone)
+            rank[:, several] = self._ranks(np.vstack([due.column(name) for name in _TRIPLE])[:, several])
+        order = np.lexsort([*rank[::-1], element, due.start, due.end])
+        due, rank = due.take(order), rank[:, order]
+        element = due.column(hidden.ELEMENT)
+        begins = np.ones(len(due), bool)
+        begins[1:] = (element[1:] != element[:-1]) | (due.end[1:] != due.end[:-1])
+        first = np.flatnonzero(begins)
+        same = np.zeros(len(first), bool)  # elements with the interval of the one before
+        same[1:] = (due.end[first[1:]] == due.end[first[:-1]]) & (
+            due.start[first[1:]] == due.start[first[:-1]]
+        )
+        if not same.any():
+            return due
+        parts = np.split(np.arange(len(due)), first[1:])
+        groups = np.split(np.arange(len(first)), np.flatnonzero(~same)[1:])
+        ordered = []
+        for group in groups:
+            members = [parts[each] for each in group]
+            if len(members) > 1:
+                members.sort(key=lambda rows: [*map(tuple, rank[:, rows].T.tolist())])
+            ordered += members
+        return due.take(np.concatenate(ordered))
+
+    def _ranks(self, ids: np.ndarray) -> np.ndarray:
+        """For each id, its place in the order of terms."""
+        distinct, inverse = np.unique(ids, return_inverse=True)
+        keys = [total_key(self.terms.term(id_)) for id_ in distinct.tolist()]
+        ranks = np.empty(len(keys), np.int64)
+        ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+        return ranks[inverse.reshape(ids.shape)]
+
+
+def _always(frame: Frame) -> Frame:
+    """The rows without what is said about when they are there."""
+    return Frame(frame.vars, frame.ids, frame.start, frame.end)
+
+
+def _count_of(columns: np.ndarray) -> np.ndarray:
+    """For each column of an array, how many are the same."""
+    numbers = numbered(columns)
+    return np.bincount(numbers)[numbers] if len(numbers) else numbers

@@ -1,0 +1,117 @@
+"""Instants at which something is asked or reported, without listing those at which nothing happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+
+import numpy as np
+
+from penstock.algebra.windows import Kind, Report, WindowSpec
+from penstock.timeline import FOREVER
+
+
+@dataclass(frozen=True)
+class Progression:
+    """The instants `anchor` + k · `stride`; from `first` on, if it is given."""
+
+    anchor: int
+    stride: int
+    first: int | None = None
+
+    def next(self, times: np.ndarray) -> np.ndarray:
+        """The first of them that is not before each of some times."""
+        if self.first is not None:
+            times = np.maximum(times, self.first)
+        return self.anchor - (self.anchor - times) // self.stride * self.stride
+
+    def has(self, times: np.ndarray) -> np.ndarray:
+        return self.next(times) == times
+
+    def within(self, low: int, high: int) -> np.ndarray:
+        """Those of [low, high]."""
+        [begin] = self.next(np.array([low], np.int64)).tolist()
+        return np.arange(begin, high + 1, self.stride, dtype=np.int64)
+
+    def also(self, period: int) -> Progression | None:
+        """Those of them that are multiples of a period; None: there are none."""
+        common = gcd(self.stride, period)
+        if self.anchor % common:
+            return None
+        stride, rest = self.stride // common, period // common
+        steps = -(self.anchor // common) * pow(stride, -1, rest) % rest if rest > 1 else 0
+        return Progression(self.anchor + steps * self.stride, self.stride * rest, self.first)
+
+
+EVERY_INSTANT = Progression(0, 1)
+
+
+def closes(spec: WindowSpec) -> Progression:
+    """When windows over time close."""
+    base = spec.start or 0
+    if spec.kind is Kind.LANDMARK:
+        return Progression(base, spec.slide, None if spec.start is None else base + spec.slide)
+    first = None if spec.start is None else base + spec.width
+    return Progression(base + spec.width, spec.slide, first)
+
+
+def asked_regularly(report: Report, spec: WindowSpec) -> Progression | None:
+    """When a window is asked if it should report, as far as time alone says so; None: never."""
+    regular = EVERY_INSTANT
+    if report.close and spec.kind is not Kind.TRIPLES:
+        regular = closes(spec)
+    return regular if report.period is None else regular.also(report.period)
+
+
+@dataclass
+class Marks:
+    """Instants of [low, high]: some that are listed, in order, and some progressions."""
+
+    low: int
+    high: int
+    listed: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    progressions: Sequence[Progression] = ()
+
+    def next(self, times: np.ndarray) -> np.ndarray:
+        """The first mark that is not before each of some times; FOREVER if there is none."""
+        found = np.full(len(times), FOREVER, np.int64)
+        sought = np.flatnonzero(times <= self.high)
+        times = np.maximum(times[sought], self.low)
+        nearest = np.append(self.listed, FOREVER)[np.searchsorted(self.listed, times)]
+        for progression in self.progressions:
+            nearest = np.minimum(nearest, progression.next(times))
+        found[sought] = np.where(nearest <= self.high, nearest, FOREVER)
+        return found
+
+    def during(self, since: np.ndarray, until: np.ndarray) -> np.ndarray:
+        """The marks in any of the stretches [since, until), in order."""
+        stretches = list(joined(np.maximum(since, self.low), np.minimum(until, self.high + 1)))
+        found = [
+            progression.within(low, high - 1) for low, high in stretches for progression in self.progressions
+        ]
+        for low, high in stretches:
+            found.append(self.listed[slice(*np.searchsorted(self.listed, [low, high]))])
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def joined(since: np.ndarray, until: np.ndarray) -> Iterable[tuple[int, int]]:
+    """Stretches of time as those that do not touch, in order."""
+    there = since < until
+    since, until = since[there], until[there]
+    if not len(since):
+        return
+    order = np.argsort(since, kind="stable")
+    since, until = since[order], np.maximum.accumulate(until[order])
+    apart = np.ones(len(since), bool)
+    apart[1:] = since[1:] > until[:-1]
+    begins = np.flatnonzero(apart)
+    ends = np.append(begins[1:], len(since)) - 1
+    yield from zip(since[begins].tolist(), until[ends].tolist(), strict=True)
+
+
+def covered(times: np.ndarray, since: np.ndarray, until: np.ndarray) -> np.ndarray:
+    """At which of some times one of the stretches [since, until) is."""
+    came = np.searchsorted(np.sort(since), times, "right")
+    left = np.searchsorted(np.sort(until), times, "right")
+    return came > left

@@ -1,0 +1,247 @@
+"""When a continuous query is evaluated, and what it gives then: reports and stream operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from penstock.algebra.windows import Kind, StreamOperator, Tick
+from penstock.columns.frame import Frame
+from penstock.engine.changing.worlds import Worlds
+from penstock.engine.operators import Clock, Gathering, Surroundings
+from penstock.engine.presence import consolidated
+from penstock.engine.store import until_left
+from penstock.engine.windows.carrying import Carrying
+from penstock.engine.windows.contents import last_close, presence
+from penstock.engine.windows.marks import Marks, asked_regularly, covered
+from penstock.plan.hidden import PLACE, WORLD
+from penstock.plan.sources import Window
+from penstock.plan.windowing import Reported, filled
+from penstock.timeline import FOREVER, NEVER
+
+FIRST, LAST, BEGUN = 1, 2, 3
+"""What a query knows of its time: the first end of an element, the last instant of its windows so far, and
+since when it has been evaluated."""
+
+
+class Milestones:
+    """A few instants that a query remembers, by number. A new one takes back the one before."""
+
+    def __init__(self, operator: Gathering) -> None:
+        self.store = operator.store("milestones", (PLACE,), until_left)
+        self.at: dict[int, int] = {}
+
+    def restored(self) -> None:
+        rows = consolidated(self.store.rows().changing())
+        rows = rows.take(rows.until == FOREVER)
+        self.at = dict(zip((-rows.column(PLACE)).tolist(), rows.end.tolist(), strict=True))
+
+    def put(self, number: int, instant: int) -> None:
+        before = self.at.get(number)
+        if before == instant:
+            return
+        times = [instant] if before is None else [before, instant]
+        weight = np.array([-1, 1][-len(times) :], np.int64)
+        ends = np.array(times, np.int64)
+        since, until = np.full(len(times), NEVER + 1, np.int64), np.full(len(times), FOREVER, np.int64)
+        ids = np.full((1, len(times)), -number, np.int64)
+        self.store.append(Frame((PLACE,), ids, ends, ends, weight, since, until))
+        self.at[number] = instant
+
+
+class WindowReport:
+    """The instants at which one of the windows of a query reports."""
+
+    def __init__(self, operator: ReportedOperator, number: int, window: Window) -> None:
+        self.window = window
+        self.report = operator.step.report
+        self.counts = window.spec.kind is Kind.TRIPLES
+        self.regular = asked_regularly(self.report, window.spec)
+        self.content = None  # when elements are shown
+        self.changes = None  # that are seen when it is asked
+        if self.report.non_empty:
+            self.content = operator.store(f"content{number}", (), until_left)
+        if self.report.change:
+            self.changes = Carrying(operator, f"changes{number}", ())
+
+    def take(self, ends: np.ndarray) -> None:
+        """Takes in the ends of elements that have a triple; of the last triples, when they close."""
+        if self.counts:
+            since, until = ends, np.full(len(ends), FOREVER, np.int64)
+        else:
+            since, until = presence(self.window.spec, ends)
+        there = since < until
+        ends, since, until = ends[there], since[there], until[there]
+        if not len(ends):
+            return
+        ones = np.ones(len(ends), np.int64)
+        rows = Frame((), np.empty((0, len(ends)), np.int64), ends, ends, ones, since, until)
+        if self.changes is not None:
+            self.changes.add(rows)
+        if self.content is not None:
+            # Of a window that never gets empty again it is enough to know since when.
+            if self.counts:
+                rows = rows.take(np.arange(len(rows)) < (not len(self.content)))
+            self.content.append(rows)
+
+    def marks(self, begin: int, end: int, clock: Asked) -> Marks:
+        """When it reports, at instants from `begin` to before `end`."""
+        asked = self._asked(clock)
+        listed = asked.listed
+        if self.changes is not None:
+            seen = self.changes.carried(begin, end, asked, begun=True)
+            listed, asked = np.unique(seen.since), Marks(asked.low, end - 1)
+        if self.content is not None:
+            shown = self.content.rows().changing()
+            if asked.progressions:
+                listed, asked = asked.during(shown.since, shown.until), Marks(asked.low, asked.high)
+            listed = listed[covered(listed, shown.since, shown.until)]
+        return Marks(asked.low, asked.high, listed, asked.progressions)
+
+    def _asked(self, clock: Asked) -> Marks:
+        """When tick, close and period let it report; with changes also after the last instant of windows."""
+        high = clock.end - 1 if self.report.change else clock.high
+        marks = Marks(clock.low, high)
+        if self.regular is None:
+            return marks
+        if self.counts and self.report.close:
+            listed = clock.closed
+        elif self.report.tick is Tick.TUPLE:
+            listed = clock.ends
+        else:
+            return Marks(clock.low, high, marks.listed, (self.regular,))
+        listed = listed[self.regular.has(listed)]
+        return Marks(clock.low, high, listed[(listed >= clock.low) & (listed <= high)])
+
+
+class Asked:
+    """The stretch of time in which reports are looked for, and what happened to the streams in it."""
+
+    def __init__(self, low: int, high: int, end: int, ends: np.ndarray, closed: np.ndarray) -> None:
+        self.low, self.high, self.end = low, high, end
+        self.ends, self.closed = ends, closed
+
+
+class ReportedOperator(Gathering):
+    """Gives at each instant at which a window reports what the stream operator makes of the answers then.
+
+    RSTREAM looks at what is there. ISTREAM and DSTREAM look at the changes alone, so their cost follows
+    what has come and left.
+    """
+
+    def __init__(self, step: Reported, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        self.surroundings = surroundings
+        self.milestones = Milestones(self)
+        self.reports = [WindowReport(self, number, window) for number, window in enumerate(step.windows)]
+        self.whole = step.operator is StreamOperator.RSTREAM
+        if self.whole:
+            self.content = self.store("content", step.vars, until_left)
+        else:
+            self.changes = Carrying(self, "changes", step.vars)
+
+    def restored(self) -> None:
+        self.milestones.restored()
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
+        answers, *counted = inputs
+        if len(answers):
+            if self.whole:
+                self.content.append(answers.changing())
+            else:
+                self.changes.add(answers)
+        if clock.first or clock.now == clock.before:
+            return
+        marks = self._marks(clock, counted)
+        if marks is None:
+            return
+        begun = BEGUN in self.milestones.at
+        given = self._all(marks) if self.whole else self._new_or_gone(clock, marks, begun)
+        if not begun:
+            # From the first evaluation on, what was always there has been seen.
+            [first] = marks.next(np.array([marks.low], np.int64)).tolist()
+            if first < FOREVER:
+                self.milestones.put(BEGUN, first)
+        if len(given):
+            yield given
+
+    def _marks(self, clock: Clock, counted: list[Frame]) -> Marks | None:
+        """The instants of this step at which some window reports; None before the first element."""
+        ends = clock.instants(frozenset(window.stream.place for window in self.step.windows))
+        at = self.milestones.at
+        if len(ends) and FIRST not in at:
+            self.milestones.put(FIRST, int(ends[0]))
+        if FIRST not in at:
+            return None
+        if len(ends):
+            self.milestones.put(LAST, max(at.get(LAST, NEVER), self._last(clock)))
+        low = max(clock.before, at[FIRST])
+        high = clock.now - 1 if clock.now < FOREVER else at[LAST]
+        listed, regular = [], {}
+        counts = iter(counted)
+        for each in self.reports:
+            shown = clock.instants(frozenset((filled(each.window.stream.place),)))
+            if each.counts:
+                shown = _entering(next(counts))
+            if each.content is not None or each.changes is not None:
+                each.take(shown)
+            found = each.marks(clock.before, clock.now, Asked(low, high, clock.now, ends, shown))
+            listed.append(found.listed)
+            regular |= dict.fromkeys(found.progressions)
+        # Changes are reported after the last instant of the windows, too; then all that reports is listed.
+        return Marks(low, clock.now - 1 if self.step.report.change else high, _union(listed), tuple(regular))
+
+    def _last(self, clock: Clock) -> int:
+        """The last instant up to which windows are reported that have something of this step's elements."""
+        found, period = [NEVER], self.step.report.period or 1
+        for window in self.step.windows:
+            ends = clock.instants(frozenset((window.stream.place,)))
+            if len(ends):
+                found.append(int(last_close(window.spec, ends).max()))
+                found.append(-(-int(ends[-1]) // period) * period)
+        return max(found)
+
+    def _all(self, marks: Marks) -> Frame:
+        """RSTREAM: all that is there at each mark."""
+        rows = self.content.rows().changing()
+        rows = rows.take(self._mine(rows.since))
+        instants = marks.during(rows.since, rows.until)
+        if not len(instants):
+            return Frame.empty(self.step.vars)
+        worlds = Worlds.of(np.zeros(len(instants), np.int64), instants, begins=True)
+        found = worlds.content(rows, np.zeros(len(rows), np.int64))
+        at = worlds.since[found.column(WORLD) - 1]
+        return _given(found.project(self.step.vars), found.weight, at)
+
+    def _new_or_gone(self, clock: Clock, marks: Marks, begun: bool) -> Frame:
+        """ISTREAM: what is there more often than at the mark before; DSTREAM: less often."""
+        found = self.changes.carried(
+            clock.before, clock.now, marks, begun=begun, ever=not self.surroundings.number
+        )
+        weight = found.weight
+        if self.step.operator is StreamOperator.DSTREAM:
+            weight = -weight
+        found, weight = found.take(weight > 0), weight[weight > 0]
+        return _given(found, weight, found.since) if len(found) else Frame.empty(self.step.vars)
+
+    def _mine(self, since: np.ndarray) -> np.ndarray:
+        """Every shard has what follows from static knowledge alone; only the first gives it."""
+        return since > NEVER if self.surroundings.number else np.ones(len(since), bool)
+
+
+def _entering(frame: Frame) -> np.ndarray:
+    """The instants at which rows come."""
+    return np.unique(frame.since[frame.weight > 0]) if frame.changes else np.empty(0, np.int64)
+
+
+def _union(instants: list[np.ndarray]) -> np.ndarray:
+    return instants[0] if len(instants) == 1 else np.unique(np.concatenate(instants))
+
+
+def _given(frame: Frame, times: np.ndarray, at: np.ndarray) -> Frame:
+    """Rows as often as they are given, each there at its instant only."""
+    rows = np.repeat(np.arange(len(frame)), times)
+    rows = rows[np.argsort(at[rows], kind="stable")]
+    found = frame.take(rows)
+    return found.present(np.ones(len(rows), np.int64), at[rows], at[rows] + 1)

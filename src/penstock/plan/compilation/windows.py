@@ -1,0 +1,50 @@
+"""Windows to steps: what is read of a stream, and what a continuous query gives."""
+
+from __future__ import annotations
+
+from penstock.algebra.windows import Continuous, Kind, View
+from penstock.errors import QueryError
+from penstock.plan import steps
+from penstock.plan.catalog import Catalog
+from penstock.plan.sources import Window
+from penstock.plan.step import Step
+from penstock.plan.windowing import Counted, Matched, Reported, Windowed, would_always_report
+from penstock.terms import Term
+
+
+def in_window(window: Window, triple: tuple[Term | str, ...], key: str | None, hidden: bool) -> Step:
+    """The rows of a window that match a triple (as `Scan` has it), while they are in it."""
+    if window.spec.kind is Kind.TRIPLES:
+        return Matched(counted(window), *triple)
+    scan = steps.Scan(*triple, frozenset((window.stream,)), key, hidden)
+    return Windowed(scan, window.spec, window.timeless)
+
+
+def counted(window: Window) -> Step:
+    """All triples of a window that counts them."""
+    every = steps.Scan("s", "p", "o", frozenset((window.stream,)), element=True)
+    return Counted(steps.Unique(every), window.spec, window.timeless)
+
+
+def reported(continuous: Continuous, catalog: Catalog, answers: Step) -> Step:
+    """What a query gives of its answers, which change as its windows do."""
+    if continuous.view is View.ELEMENT:
+        raise QueryError("windows whose patterns look at one element at a time are not built yet")
+    for window in continuous.windows:
+        if would_always_report(continuous.report, window.spec):
+            raise QueryError(
+                f"a window on <{window.stream.value}> would report at every instant",
+                hint="give it a slide (STEP), or let it report on change",
+            )
+    found = [
+        source
+        for window in continuous.windows
+        for source in sorted(catalog.windows_of(window, timeless=True), key=lambda each: each.stream.place)
+    ]
+    return Reported(
+        answers,
+        tuple(found),
+        continuous.report,
+        continuous.operator,
+        tuple(counted(each) for each in found if each.spec.kind is Kind.TRIPLES),
+    )

@@ -1,0 +1,125 @@
+"""The steps of continuous queries (decision 0013): what windows show, and what is given when they report."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
+from penstock.plan.sources import Window
+from penstock.plan.step import SameColumns, Step, Vars, step_class
+from penstock.terms import Term
+
+Streams = frozenset[int]
+
+
+def filled(stream: int) -> int:
+    """Among streams whose instants matter: the ends of those elements of a stream that have a triple."""
+    return -1 - stream
+
+
+@step_class
+class Windowed(SameColumns):
+    """The rows of a stream while a window over time shows them.
+
+    `timeless`: without their intervals, as triples of a graph.
+    """
+
+    input: Step
+    spec: WindowSpec
+    timeless: bool
+
+    longest = None
+
+    @property
+    def changes(self) -> bool:
+        return True
+
+
+@step_class
+class Counted(SameColumns):
+    """The triples of a stream while they are among the last ones: [TRIPLES n STEP m].
+
+    Its input are all triples of the stream with the numbers of their elements. When the watermark has
+    passed their ends, their order is known.
+    """
+
+    input: Step
+    spec: WindowSpec
+    timeless: bool
+
+    waits = True
+    longest = None
+    instants: Streams = frozenset()
+
+    @property
+    def changes(self) -> bool:
+        return True
+
+
+@step_class
+class Matched(Step):
+    """Those of some triples (`s`, `p`, `o`) that match, as a scan does."""
+
+    input: Step
+    subject: Term | str
+    predicate: Term | str
+    object: Term | str
+
+    element = False
+
+    @cached_property
+    def vars(self) -> Vars:
+        names = (self.subject, self.predicate, self.object)
+        return tuple(dict.fromkeys(term for term in names if isinstance(term, str)))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return frozenset(self.vars)
+
+
+@step_class
+class Reported(SameColumns):
+    """What a query gives at the instants at which a window reports.
+
+    Each row is there at its instant only. `counted` are the windows of last triples among `windows`, in
+    their order: what enters one of them says when it closes.
+    """
+
+    input: Step
+    windows: tuple[Window, ...]
+    report: Report
+    operator: StreamOperator
+    counted: tuple[Step, ...] = ()
+
+    waits = True
+    longest = None
+
+    @property
+    def name(self) -> str:
+        return self.operator.value
+
+    @cached_property
+    def instants(self) -> Streams:
+        """All ends of elements; where content matters, also the ends of those that have a triple."""
+        found = {window.stream.place for window in self.windows}
+        if self.looks_at_content:
+            found |= {filled(window.stream.place) for window in self.windows}
+        return frozenset(found)
+
+    @property
+    def looks_at_content(self) -> bool:
+        return self.report.change or self.report.non_empty
+
+    @property
+    def reads_stream(self) -> bool:
+        return True
+
+    @property
+    def changes(self) -> bool:
+        return True
+
+
+def would_always_report(report: Report, spec: WindowSpec) -> bool:
+    """Whether a window would report at every instant."""
+    bounded = report.period is not None or report.change or report.tick is Tick.TUPLE
+    return not bounded and not (report.close and not spec.continuous)
