@@ -35,7 +35,7 @@ from agreement.engine_runs import engine_answers  # noqa: E402
 from agreement.histories import make_history  # noqa: E402
 from agreement.navigation import static_case  # noqa: E402
 from agreement.other_queries import disturbed  # noqa: E402
-from agreement.window_runs import given_by_engine  # noqa: E402
+from agreement.window_runs import alone, given_by_engine  # noqa: E402
 from oracle.cases import Case  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
 from oracle.evaluate import TooManySolutions  # noqa: E402
@@ -139,7 +139,7 @@ def against_changing(seed: int) -> Outcome | None:
 
 def over_windows(seed: int) -> Outcome | None:
     """Compares what a continuous query gives, instant by instant."""
-    case = make_window_case(seed)
+    case = alone(make_window_case(seed))
     shards, restore = SHARDS[seed % len(SHARDS)], seed % 5 > 2
     given = given_by_engine(case, shards, restore=restore)  # first: it may be refused
     signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)

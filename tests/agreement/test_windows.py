@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agreement.window_runs import given_by_engine
-from oracle.window_generator import window_cases
+from agreement.window_runs import alone, given_by_engine
+from oracle.evaluate import TooManySolutions
+from oracle.window_generator import given_by, make_window_case
 from penstock.errors import QueryError
 
 
@@ -13,10 +14,12 @@ from penstock.errors import QueryError
 @pytest.mark.parametrize("shards", [1, 2, 8])
 def test_continuous_queries_give_what_the_oracle_says(first: int, shards: int):
     agreed = rows = 0
-    for case, wanted in window_cases(range(first + shards * 10_000, first + shards * 10_000 + 40)):
+    for seed in range(first + shards * 10_000, first + shards * 10_000 + 40):
+        case = alone(make_window_case(seed))
         try:
-            given = given_by_engine(case, shards, restore=case.seed % 5 > 2)
-        except QueryError:
+            given = given_by_engine(case, shards, restore=seed % 5 > 2)
+            wanted = given_by(case)
+        except (QueryError, TooManySolutions):
             continue
         assert given == wanted, str(case)
         agreed += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -30,6 +31,17 @@ def program_of(data: Case, query: ContinuousQuery, shards: int, tuning: Tuning) 
     return pipeline.program(
         [parsed], streams, graphs, shards=shards, now=data.now, tuning=tuning, key=key_of(data)
     )
+
+
+def alone(case: WindowCase) -> WindowCase:
+    """The case without elements of streams that its query does not read.
+
+    While they go on, so do reports (decision 0013): the oracle knows only the query's own streams.
+    """
+    read = {window.stream for window in case.query.windows}
+    kept = {number for number, stream in enumerate(case.data.streams) if stream.name in read}
+    batches = tuple(tuple(each for each in batch if each[0] in kept) for batch in case.data.batches)
+    return replace(case, data=replace(case.data, batches=batches))
 
 
 def given_by_engine(case: WindowCase, shards: int = 1, *, restore: bool = False) -> Counter[GivenRow]:

@@ -135,14 +135,16 @@ def construct(query: Construct, scope: Scope) -> Answers:
     """σ(P_q) of section 4.2: the template's triples, with the solution's interval; a set.
 
     A triple with an unbound variable, a literal subject or a predicate that is no IRI is
-    left out. Blank nodes of the template are fresh for each ⟨μ, t, t′⟩.
+    left out. Blank nodes of the template are fresh for each ⟨μ, t, t′⟩. Of equal triples that a window has
+    cut, the one that began first is kept.
     """
-    rows = {
-        solution({SUBJECT: s, PREDICATE: p, OBJECT: o}, one.start, one.end)
-        for one in evaluate_pattern(query.pattern, scope)
+    found = sorted(evaluate_pattern(query.pattern, scope), key=lambda one: one.uncut or 0)
+    rows = [
+        replace(solution({SUBJECT: s, PREDICATE: p, OBJECT: o}, one.start, one.end), began=one.began)
+        for one in found
         for s, p, o in instantiated(query, one)
-    }
-    return Answers((SUBJECT, PREDICATE, OBJECT), tuple(rows))
+    ]
+    return Answers((SUBJECT, PREDICATE, OBJECT), tuple(dict.fromkeys(rows)))
 
 
 def instantiated(query: Construct, one: Solution) -> list[tuple[Term, Term, Term]]:
@@ -165,7 +167,7 @@ def _instance(query: Construct, part, one: Solution) -> Term | None:
 
 def fresh_blank_node(query: Construct, label: str, one: Solution) -> BlankNode:
     """The blank node that stands for a template's label in ⟨rule, μ, t, t′⟩: always the same."""
-    seed = solution_seed(one.mu, one.start, one.end)
+    seed = solution_seed(one.mu, one.uncut, one.end)
     return template_blank(rule_name(query), label, seed)
 
 

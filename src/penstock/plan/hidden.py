@@ -12,7 +12,7 @@ STATE = ".state"
 """The column with the state of an automaton that a walk is in."""
 
 PLACE, AT = ".place", ".at"
-"""The columns with a triple's place in its stream, and with the instant of a change."""
+"""The columns with a triple's place in its stream, and with the instant of a change, or of a row's."""
 
 
 def is_variable(column: str) -> bool:

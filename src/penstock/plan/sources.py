@@ -83,8 +83,8 @@ def streams(sources: Iterable[Source]) -> frozenset[int]:
 
 
 def only_streams(sources: Iterable[Source]) -> Sources:
-    """The streams among them: what elements are in."""
-    return frozenset(source for source in sources if isinstance(source, Stream))
+    """The streams and windows among them: what elements are in."""
+    return frozenset(source for source in sources if isinstance(source, (Stream, Window)))
 
 
 def windows(sources: Iterable[Source]) -> tuple[Window, ...]:

@@ -257,7 +257,7 @@ class Join(Step):
 
     @property
     def gives_belated(self) -> bool:
-        return self.interval is not HULL and self.reads_stream
+        return self.interval is not HULL and self.reads_stream and not self.changes
 
     def delayed(self, slot: int) -> bool:
         return self.interval is HULL and self.relation.ends_first((Side.LEFT, Side.RIGHT)[slot])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 
 from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
+from penstock.plan.hidden import ELEMENT
 from penstock.plan.sources import Window
-from penstock.plan.step import SameColumns, Step, Vars, step_class
+from penstock.plan.step import SameColumns, SameIntervals, Step, Vars, step_class
 from penstock.terms import Term
 
 Streams = frozenset[int]
@@ -58,23 +59,79 @@ class Counted(SameColumns):
 
 @step_class
 class Matched(Step):
-    """Those of some triples (`s`, `p`, `o`) that match, as a scan does."""
+    """Those of some triples (`s`, `p`, `o`) that match, as a scan does; `element`: with their elements."""
 
     input: Step
     subject: Term | str
     predicate: Term | str
     object: Term | str
 
-    element = False
+    element: bool = False
 
     @cached_property
     def vars(self) -> Vars:
-        names = (self.subject, self.predicate, self.object)
-        return tuple(dict.fromkeys(term for term in names if isinstance(term, str)))
+        names = [term for term in (self.subject, self.predicate, self.object) if isinstance(term, str)]
+        return tuple(dict.fromkeys([*names, ELEMENT] if self.element else names))
 
     @property
     def certain(self) -> frozenset[str]:
         return frozenset(self.vars)
+
+
+@step_class
+class During(SameColumns):
+    """The rows as long as some windows all reach back to a point of theirs, or only after that (`later`).
+
+    The `point` is their `start` or `end`, or the instant in a column of `Stamped`; or `earlier` so many µs
+    before it.
+    """
+
+    input: Step
+    specs: tuple[WindowSpec, ...]
+    point: str
+    later: bool
+    earlier: int = 0
+
+
+@step_class
+class Earliest(SameColumns):
+    """Of rows with the same bindings and end the one that began first: a window cuts them all to the same."""
+
+    input: Step
+
+
+@step_class
+class Stamped(SameIntervals):
+    """Adds a column with the `start` or `end` of each row."""
+
+    input: Step
+    column: str
+    point: str
+
+    @cached_property
+    def vars(self) -> Vars:
+        return (*self.input.vars, self.column)
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain
+
+
+@step_class
+class Retimed(Step):
+    """The rows with the interval that two columns of `Stamped` say, and without these."""
+
+    input: Step
+    start: str
+    end: str
+
+    @cached_property
+    def vars(self) -> Vars:
+        return tuple(var for var in self.input.vars if var not in (self.start, self.end))
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.vars)
 
 
 @step_class
@@ -90,6 +147,7 @@ class Reported(SameColumns):
     report: Report
     operator: StreamOperator
     counted: tuple[Step, ...] = ()
+    cuts: tuple[WindowSpec, ...] = ()  # the windows that cut what is given
 
     waits = True
     longest = None

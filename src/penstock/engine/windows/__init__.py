@@ -1,6 +1,14 @@
 """Windows at run time: when rows are in them, when they report, and what is given then (decision 0013)."""
 
-from penstock.engine.windows.contents import CountedOperator, MatchedOperator, WindowedOperator
+from penstock.engine.windows.contents import (
+    CountedOperator,
+    DuringOperator,
+    EarliestContent,
+    MatchedOperator,
+    RetimedOperator,
+    StampedOperator,
+    WindowedOperator,
+)
 from penstock.engine.windows.reporting import ReportedOperator
 from penstock.plan import windowing
 
@@ -8,6 +16,10 @@ WINDOWS = {
     windowing.Windowed: WindowedOperator,
     windowing.Counted: CountedOperator,
     windowing.Matched: MatchedOperator,
+    windowing.During: DuringOperator,
+    windowing.Earliest: EarliestContent,
+    windowing.Stamped: StampedOperator,
+    windowing.Retimed: RetimedOperator,
     windowing.Reported: ReportedOperator,
 }
 """The operators of the steps of continuous queries."""

@@ -8,12 +8,11 @@ from penstock.columns.frame import Frame
 from penstock.engine.operators import Gathering
 from penstock.engine.presence import numbered
 from penstock.engine.store import until_left
+from penstock.engine.windows.contents import NO_ID
 from penstock.engine.windows.marks import Marks
 from penstock.plan.hidden import AT
 from penstock.timeline import FOREVER, NEVER
 
-_SHIFT = -(2**62)
-"""Added to an instant it is no id of a term."""
 _EVER = -(2**61)
 """In the place of an instant: what was always there."""
 
@@ -40,7 +39,7 @@ class Carrying:
         if len(frame):
             always = at == NEVER
             at = np.where(always, _EVER, at)
-            changes = frame.binding(self.vars, frame.project(self.vars).ids).extended(AT, at + _SHIFT)
+            changes = frame.binding(self.vars, frame.project(self.vars).ids).extended(AT, at + NO_ID)
             self.store.append(changes.present(weight, at, np.where(always, FOREVER, at + 1)))
 
     def carried(self, begin: int, end: int, marks: Marks, *, begun: bool, ever: bool = True) -> Frame:
@@ -50,7 +49,7 @@ class Carrying:
         """
         found = []
         for rows in self.store.parts.values():
-            at = rows.ids[-1, : rows.count] - _SHIFT
+            at = rows.ids[-1, : rows.count] - NO_ID
             chosen = (at >= begin) & (at < end)
             if ever and not begun:
                 chosen |= at == _EVER
@@ -59,7 +58,7 @@ class Carrying:
         changes = Frame.concat(found, self.store.vars)
         if not len(changes):
             return Frame.empty(self.vars).changing()
-        at = changes.column(AT) - _SHIFT
+        at = changes.column(AT) - NO_ID
         seen = marks.next(np.maximum(at, begin))
         late = (seen == FOREVER) & (at != _EVER)
         changes = changes.project(self.vars)

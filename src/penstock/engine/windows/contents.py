@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from penstock.algebra.windows import Kind, Shows, WindowSpec
 from penstock.columns.frame import Frame
+from penstock.engine.changing.content import ContentOperator
+from penstock.engine.changing.sets import once
+from penstock.engine.changing.worlds import Worlds
 from penstock.engine.exchange import match
 from penstock.engine.operators import Clock, Gathering, RowByRow, Surroundings
 from penstock.engine.presence import consolidated, numbered
 from penstock.engine.store import until_left
 from penstock.functions.ordering import total_key
 from penstock.plan import hidden, windowing
-from penstock.timeline import FOREVER, TIMELESS_END, TIMELESS_START
+from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
 
 _TRIPLE = ("s", "p", "o")
+NO_ID = -(2**62)
+"""Added to an instant it is no id of a term."""
 
 
 def presence(spec: WindowSpec, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -42,6 +47,43 @@ def presence(spec: WindowSpec, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     else:
         since, until = earliest + spec.width, latest + spec.width + slide
     return since, np.where(never, since, until)
+
+
+def reaches_until(spec: WindowSpec, instant: np.ndarray) -> np.ndarray:
+    """Up to when (exclusively) what a window shows begins not after each of some instants."""
+    never, always = np.full(len(instant), NEVER, np.int64), np.full(len(instant), FOREVER, np.int64)
+    if spec.kind is Kind.TRIPLES or (spec.kind is Kind.LANDMARK and spec.start is None):
+        return always
+    if spec.kind is Kind.LANDMARK:
+        return np.where(instant >= spec.start, always, never)
+    base = spec.start or 0
+    just = instant if spec.opening else instant - 1
+    latest = base + (just - base) // spec.slide * spec.slide
+    until = latest + spec.width + (1 if spec.shows is Shows.PRESENT else spec.slide)
+    return until if spec.start is None else np.where(latest >= spec.start, until, never)
+
+
+def first_shown(spec: WindowSpec, instant: np.ndarray) -> np.ndarray:
+    """The first instant of what a window shows at each of some instants, as far as it cuts."""
+    if spec.kind is Kind.LANDMARK:
+        return np.full(len(instant), NEVER if spec.start is None else spec.start, np.int64)
+    base, latest = spec.start or 0, instant - spec.width
+    if spec.shows is Shows.PRESENT:
+        opening = base - (base - latest) // spec.slide * spec.slide
+    else:
+        opening = base + (latest - base) // spec.slide * spec.slide
+    if spec.start is not None:
+        opening = np.maximum(opening, spec.start)
+    return opening if spec.opening else opening + 1
+
+
+def cut(frame: Frame, specs: Sequence[WindowSpec], instant: np.ndarray) -> Frame:
+    """The rows with their intervals as windows cut them at an instant each."""
+    start = frame.start
+    for spec in specs:
+        start = np.maximum(start, first_shown(spec, instant))
+    start = np.where(frame.timeless_mask(), frame.start, start)
+    return Frame(frame.vars, frame.ids, start, frame.end, *frame.presence)
 
 
 def last_close(spec: WindowSpec, end: np.ndarray) -> np.ndarray:
@@ -83,7 +125,54 @@ class MatchedOperator(RowByRow):
     def apply(self, frame: Frame) -> Frame:
         step = self.step
         triples = tuple(frame.column(name) for name in _TRIPLE)
-        return match(step, triples, frame.start, frame.end, self.terms.key, presence=frame.presence)
+        element = frame.column(hidden.ELEMENT) if step.element else None
+        return match(
+            step, triples, frame.start, frame.end, self.terms.key, element=element, presence=frame.presence
+        )
+
+
+class DuringOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
+        step = self.step
+        times = {"start": frame.start, "end": frame.end}
+        point = times[step.point] if step.point in times else frame.column(step.point) - NO_ID
+        point = point - step.earlier
+        reaches = np.full(len(frame), FOREVER, np.int64)
+        for spec in step.specs:
+            reaches = np.minimum(reaches, reaches_until(spec, point))
+        frame = frame.changing()
+        since = np.maximum(frame.since, reaches) if step.later else frame.since
+        until = frame.until if step.later else np.minimum(frame.until, reaches)
+        there = since < until
+        frame = frame.present(frame.weight, since, until)
+        return frame if there.all() else frame.take(there)
+
+
+class StampedOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
+        times = {"start": frame.start, "end": frame.end}
+        return frame.extended(self.step.column, times[self.step.point] + NO_ID)
+
+
+class RetimedOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
+        start, end = (frame.column(column) - NO_ID for column in (self.step.start, self.step.end))
+        return Frame(self.step.vars, frame.project(self.step.vars).ids, start, end, *frame.presence)
+
+
+class EarliestContent(ContentOperator):
+    def __init__(self, step: windowing.Earliest, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        self.remember("rows", step.vars)
+        self.keys = step.vars
+
+    def at(self, contents: list[Frame], worlds: Worlds) -> Iterator[Frame]:
+        [found] = contents
+        order = np.lexsort([found.start, found.end, *found.ids])
+        alike = np.vstack([found.end, found.ids])[:, order]
+        first = np.ones(len(found), bool)
+        first[1:] = (alike[:, 1:] != alike[:, :-1]).any(axis=0)
+        yield once(found.take(order[first]))
 
 
 class CountedOperator(Gathering):

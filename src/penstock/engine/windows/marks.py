@@ -84,6 +84,17 @@ class Marks:
         found[sought] = np.where(nearest <= self.high, nearest, FOREVER)
         return found
 
+    def before(self, times: np.ndarray, otherwise: int) -> np.ndarray:
+        """The last mark before each of some times; `otherwise` if there is none."""
+        times = np.minimum(times, self.high + 1)
+        found = np.append(self.listed, otherwise)[np.searchsorted(self.listed, times) - 1]
+        found = np.where(np.searchsorted(self.listed, times) > 0, found, otherwise)
+        for progression in self.progressions:
+            last = progression.next(times) - progression.stride
+            possible = last >= max(self.low, self.low if progression.first is None else progression.first)
+            found = np.where(possible, np.maximum(found, last), found)
+        return found
+
     def during(self, since: np.ndarray, until: np.ndarray) -> np.ndarray:
         """The marks in any of the stretches [since, until), in order."""
         stretches = list(joined(np.maximum(since, self.low), np.minimum(until, self.high + 1)))

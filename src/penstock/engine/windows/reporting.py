@@ -13,16 +13,16 @@ from penstock.engine.operators import Clock, Gathering, Surroundings
 from penstock.engine.presence import consolidated
 from penstock.engine.store import until_left
 from penstock.engine.windows.carrying import Carrying
-from penstock.engine.windows.contents import last_close, presence
+from penstock.engine.windows.contents import cut, last_close, presence
 from penstock.engine.windows.marks import Marks, asked_regularly, covered
 from penstock.plan.hidden import PLACE, WORLD
 from penstock.plan.sources import Window
 from penstock.plan.windowing import Reported, filled
 from penstock.timeline import FOREVER, NEVER
 
-FIRST, LAST, BEGUN = 1, 2, 3
-"""What a query knows of its time: the first end of an element, the last instant of its windows so far, and
-since when it has been evaluated."""
+FIRST, LAST, BEGUN, EVALUATED = 1, 2, 3, 4
+"""What a query knows of its time: the first end of an element, the last instant of its windows so far, since
+when it has been evaluated, and when that was last (where it matters)."""
 
 
 class Milestones:
@@ -158,6 +158,10 @@ class ReportedOperator(Gathering):
             return
         begun = BEGUN in self.milestones.at
         given = self._all(marks) if self.whole else self._new_or_gone(clock, marks, begun)
+        if self.step.cuts and not self.whole:
+            [latest] = marks.before(np.array([clock.now]), self.milestones.at.get(EVALUATED, NEVER)).tolist()
+            if latest > NEVER:
+                self.milestones.put(EVALUATED, latest)
         if not begun:
             # From the first evaluation on, what was always there has been seen.
             [first] = marks.next(np.array([marks.low], np.int64)).tolist()
@@ -212,7 +216,7 @@ class ReportedOperator(Gathering):
         worlds = Worlds.of(np.zeros(len(instants), np.int64), instants, begins=True)
         found = worlds.content(rows, np.zeros(len(rows), np.int64))
         at = worlds.since[found.column(WORLD) - 1]
-        return _given(found.project(self.step.vars), found.weight, at)
+        return _given(cut(found.project(self.step.vars), self.step.cuts, at), found.weight, at)
 
     def _new_or_gone(self, clock: Clock, marks: Marks, begun: bool) -> Frame:
         """ISTREAM: what is there more often than at the mark before; DSTREAM: less often."""
@@ -223,7 +227,14 @@ class ReportedOperator(Gathering):
         if self.step.operator is StreamOperator.DSTREAM:
             weight = -weight
         found, weight = found.take(weight > 0), weight[weight > 0]
-        return _given(found, weight, found.since) if len(found) else Frame.empty(self.step.vars)
+        if not len(found):
+            return Frame.empty(self.step.vars)
+        at = found.since
+        if self.step.cuts:  # what is gone is shown as it was the last time
+            gone = self.step.operator is StreamOperator.DSTREAM
+            seen = marks.before(at, self.milestones.at.get(EVALUATED, NEVER)) if gone else at
+            found = cut(found, self.step.cuts, seen)
+        return _given(found, weight, at)
 
     def _mine(self, since: np.ndarray) -> np.ndarray:
         """Every shard has what follows from static knowledge alone; only the first gives it."""

@@ -16,6 +16,7 @@ from penstock.algebra import nodes as a
 from penstock.algebra.base import UnknownNode
 from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Side
 from penstock.algebra.scopes import ELEMENT, STREAM
+from penstock.algebra.windows import View
 from penstock.errors import QueryError
 from penstock.functions import chance
 from penstock.plan import hidden, steps
@@ -23,7 +24,7 @@ from penstock.plan.analysis import bounds, reads, variables, walk
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context, in_scope
 from penstock.plan.compilation.joining import joined
-from penstock.plan.compilation.paths import PathCompiler
+from penstock.plan.compilation.sequences import Cuts, SequenceCompiler, cutting, refuse_times
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
 from penstock.plan.compilation.windows import in_window, reported
@@ -47,7 +48,7 @@ def compile_query(
     compiler = Compiler(query)
     if query.continuous is not None:
         context = Context(catalog.dataset_of(query), instants, key)
-        return reported(query.continuous, catalog, compiler.answers(query, context, feeds=False))
+        return compiler.reported(query, catalog, context)
     if query.scope == ELEMENT:
         dataset = catalog.in_elements(query.dataset)
         return steps.PerElement(compiler.in_elements(query, Context(dataset, instants, event=True)))
@@ -56,12 +57,13 @@ def compile_query(
     return compiler.answers(query, Context(catalog.active(query.dataset), instants, key), feeds=feeds)
 
 
-class Compiler(PathCompiler):
+class Compiler(SequenceCompiler):
     """Compiles the patterns of one query; fresh names are unique in it."""
 
     def __init__(self, query: a.Query) -> None:
         super().__init__()
         self._query = query
+        self.cuts: Cuts = ()  # the windows that cut the solutions
         self._fresh = 0
 
     @cached_property
@@ -72,6 +74,18 @@ class Compiler(PathCompiler):
     def fresh(self, kind: str) -> str:
         self._fresh += 1
         return f".{kind}{self._fresh}"
+
+    def reported(self, query: a.Query, catalog: Catalog, context: Context) -> Step:
+        """What a continuous query gives when its windows report."""
+        if query.continuous.view is View.ELEMENT:
+            self.cuts = cutting(query.pattern, context.dataset)
+            if self.cuts:
+                refuse_times(query.pattern)
+        step = self.answers(query, context, feeds=False)
+        if isinstance(query, a.Construct):
+            step = self.once_cut(step, self.cuts)
+        cuts = () if isinstance(query, a.Ask) else self.cuts
+        return reported(query.continuous, catalog, step, cuts)
 
     def answers(self, query: a.Query, context: Context, *, feeds: bool) -> Step:
         """The answers of a query in its form."""
@@ -114,6 +128,8 @@ class Compiler(PathCompiler):
     def pattern(self, node: a.Pattern, context: Context) -> Step:
         if context.outer is not None and is_independent(node, context.outer.vars):
             return context.outer.matching(self.pattern(node, replace(context, outer=None)))
+        if context.window is not None and isinstance(node, (a.BGP, a.PathPattern)):
+            return self.in_element(node, context)
         if isinstance(node, a.BGP):
             return self.bgp(node, context)
         compiled = getattr(self, "_" + type(node).__name__.rstrip("_").lower(), None)
@@ -207,7 +223,8 @@ class Compiler(PathCompiler):
         left, right = (self.pattern(child, below) for child, below in self._children(node, context))
         if node.relation == ANY and node.interval is HULL and UNIT in (left, right):
             return right if left == UNIT else left
-        return steps.Join(left, right, node.relation, node.interval, context.within)
+        step = steps.Join(left, right, node.relation, node.interval, context.within)
+        return self.narrowed(node, step, context) if node.interval is IntervalRule.INTERSECTION else step
 
     def _union(self, node: a.Union_, context: Context) -> Step:
         left, right = (self.pattern(child, below) for child, below in self._children(node, context))
@@ -383,7 +400,8 @@ class Compiler(PathCompiler):
 
     def _distinct(self, node: a.Distinct | a.Reduced, context: Context) -> Step:
         [(pattern, below)] = self._children(node, context)
-        return steps.Unique(self.pattern(pattern, below), subsume=True)
+        step = steps.Unique(self.pattern(pattern, below), subsume=True)
+        return self.once_cut(step, self.cuts) if self.cuts else step
 
     _reduced = _distinct
 
@@ -438,10 +456,8 @@ class Compiler(PathCompiler):
         ordered = steps.Ordered(step, tuple(keys), context.passing, columns, tuple(computed))
         return self._unseen(ordered, columns, context)
 
-    def _refused(self, node: a.Pattern, context: Context) -> Step:
-        raise QueryError(f"{node.title} is not built yet")
-
-    _inwindow = _eventsequence = _background = _timestamp = _refused
+    def _timestamp(self, node: a.Timestamp, context: Context) -> Step:
+        raise QueryError(f"{node.word} is not built yet")
 
     def _slice(self, node: a.Slice, context: Context) -> Step:
         [(pattern, below)] = self._children(node, context)

@@ -11,7 +11,7 @@ from penstock.errors import QueryError
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.compilation.substitution import Substitution
 from penstock.plan.hidden import ELEMENT
-from penstock.plan.sources import Sources, only_streams
+from penstock.plan.sources import Sources, Window, only_streams
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Context:
     outer: Substitution | None = None  # inside EXISTS, where its pattern is not independent
     event: bool = False  # the whole query looks at one element, and static knowledge
     element: bool = False  # inside a pattern whose scope is one element
+    window: Window | None = None  # inside WINDOW, whose patterns look at one element at a time
 
     @property
     def sources(self) -> Sources:

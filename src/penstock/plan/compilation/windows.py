@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.algebra.windows import Continuous, Kind, View
+from penstock.algebra.windows import Continuous, Kind, View, WindowSpec
 from penstock.errors import QueryError
 from penstock.plan import steps
 from penstock.plan.catalog import Catalog
@@ -15,7 +15,7 @@ from penstock.terms import Term
 def in_window(window: Window, triple: tuple[Term | str, ...], key: str | None, hidden: bool) -> Step:
     """The rows of a window that match a triple (as `Scan` has it), while they are in it."""
     if window.spec.kind is Kind.TRIPLES:
-        return Matched(counted(window), *triple)
+        return Matched(counted(window), *triple, hidden)
     scan = steps.Scan(*triple, frozenset((window.stream,)), key, hidden)
     return Windowed(scan, window.spec, window.timeless)
 
@@ -26,20 +26,19 @@ def counted(window: Window) -> Step:
     return Counted(steps.Unique(every), window.spec, window.timeless)
 
 
-def reported(continuous: Continuous, catalog: Catalog, answers: Step) -> Step:
-    """What a query gives of its answers, which change as its windows do."""
-    if continuous.view is View.ELEMENT:
-        raise QueryError("windows whose patterns look at one element at a time are not built yet")
+def reported(continuous: Continuous, catalog: Catalog, answers: Step, cuts: tuple[WindowSpec, ...]) -> Step:
+    """What a query gives of its answers, which change as its windows do and are cut by some of them."""
     for window in continuous.windows:
         if would_always_report(continuous.report, window.spec):
             raise QueryError(
                 f"a window on <{window.stream.value}> would report at every instant",
                 hint="give it a slide (STEP), or let it report on change",
             )
+    graphs = continuous.view is View.GRAPH
     found = [
         source
         for window in continuous.windows
-        for source in sorted(catalog.windows_of(window, timeless=True), key=lambda each: each.stream.place)
+        for source in sorted(catalog.windows_of(window, timeless=graphs), key=lambda each: each.stream.place)
     ]
     return Reported(
         answers,
@@ -47,4 +46,5 @@ def reported(continuous: Continuous, catalog: Catalog, answers: Step) -> Step:
         continuous.report,
         continuous.operator,
         tuple(counted(each) for each in found if each.spec.kind is Kind.TRIPLES),
+        cuts,
     )
