@@ -17,7 +17,7 @@ from oracle.window_model import ContinuousQuery
 from penstock import pipeline
 from penstock.algebra import ParsedQuery
 from penstock.columns.ids import parse_term
-from penstock.engine.program import Program
+from penstock.engine.program import Program, answer_table
 from penstock.engine.tuning import Tuning
 from penstock.errors import Span
 from penstock.plan.catalog import StreamName
@@ -75,8 +75,8 @@ def _given(data: Case, program: Program, restore: bool) -> Counter[GivenRow]:
         for number, shard in enumerate(live):
             moves[0] = (payloads[number], *moves[0][1:])
             for move in moves:
-                for _, table in shard.answers(*move):
-                    for row in table.to_pylist():
+                for _, frame in shard.frames(*move):
+                    for row in answer_table(frame, shard.shard.terms).to_pylist():
                         _add(found, row, before)
             assert data.late or shard.shard.late == 0, "rows came late"
             keep(stored[number], shard)

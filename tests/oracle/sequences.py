@@ -32,9 +32,15 @@ def either(one: Omega, other: Omega) -> Omega:
     return one + other
 
 
+def followed(one: Solution, other: Solution) -> Solution:
+    """⟨μ₁ ∪ μ₂, [t₁, t₄]⟩; without cutting, too, it begins where the first one does."""
+    both = combine(one, other)
+    return both if one.timeless else replace(both, began=one.began)
+
+
 def seq(one: Omega, other: Omega) -> Omega:
     """SEQ(Ω₁, Ω₂): ⟨μ₁ ∪ μ₂, [t₁, t₄]⟩ for compatible ones with t₂ < t₃."""
-    return [combine(a, b) for a in one for b in other if compatible(a, b) and before(a, b)]
+    return [followed(a, b) for a in one for b in other if compatible(a, b) and before(a, b)]
 
 
 def within(inner: Solution, left: Solution, right: Solution) -> bool:
@@ -47,7 +53,7 @@ def within(inner: Solution, left: Solution, right: Solution) -> bool:
 def seq_wo(one: Omega, absent: Omega, other: Omega) -> Omega:
     """SEQ_WO(Ω₁, Ω₂, Ω₃): SEQ(Ω₁, Ω₃) without an ω₂ compatible with μ₁ ∪ μ₃ and [t₃, t₄] ⊆ [t₂, t₅]."""
     return [
-        combine(a, c)
+        followed(a, c)
         for a in one
         for c in other
         if compatible(a, c)

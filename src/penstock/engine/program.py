@@ -31,6 +31,7 @@ from penstock.engine.network import Network, network
 from penstock.engine.shard import Shard
 from penstock.engine.thresholds import may_pass
 from penstock.engine.tuning import TUNING, Tuning
+from penstock.engine.windows.reporting import as_given
 from penstock.errors import InputError, storing
 from penstock.functions.chance import rule_name
 from penstock.functions.errors import take_refused
@@ -428,6 +429,11 @@ class ProgramShard:
         queries = program.plan.queries
         mine = [i for i in program.answering if number == 0 or isinstance(queries[i].key, Key)]
         self.number = number
+        self.triples = {  # of the continuous queries, whether they make triples
+            i: queries[i].kind in ("construct", "describe")
+            for i in mine
+            if isinstance(queries[i].step, Reported)
+        }
         self.shard = program.shard(mine, program.image)
         self.shard.surroundings.number = number
         self.elsewhere = RowCounts()  # what the queries that look at one element have of static knowledge
@@ -467,6 +473,15 @@ class ProgramShard:
         return self.shard.counts.only(i for i, step in enumerate(net) if step.reads_stream)
 
     def answers(self, payloads: list[bytes], watermark: int, ended: bool) -> Iterable[tuple[int, pa.Table]]:
+        """The new answers as tables. What a continuous query gives has no time of its own in a graph: it has
+        that of its evaluation; and a triple is known only then (decision 0013)."""
+        for query, frame in self.frames(payloads, watermark, ended):
+            if query in self.triples:
+                frame = as_given(frame, triples=self.triples[query])
+            yield query, answer_table(frame, self.shard.terms)
+
+    def frames(self, payloads: list[bytes], watermark: int, ended: bool) -> Iterable[tuple[int, Frame]]:
+        """The new answers; those of a continuous query are there at the instant of its evaluation."""
         frames = self.shard.step(payloads, watermark, ended)
         for query in sorted(frames):
             frame = frames[query]
@@ -475,7 +490,7 @@ class ProgramShard:
                 static = frame.timeless_mask()
                 frame = frame.take(~(static & (frame.since == NEVER) if frame.changes else static))
             if len(frame):
-                yield query, answer_table(frame, self.shard.terms)
+                yield query, frame
 
 
 def _answering(plan: Plan) -> list[tuple[steps.Step, str | None]]:

@@ -256,3 +256,11 @@ def _given(frame: Frame, times: np.ndarray, at: np.ndarray) -> Frame:
     rows = rows[np.argsort(at[rows], kind="stable")]
     found = frame.take(rows)
     return found.present(np.ones(len(rows), np.int64), at[rows], at[rows] + 1)
+
+
+def as_given(frame: Frame, *, triples: bool) -> Frame:
+    """What a query gives, with intervals as others see them; `triples` end when they are known."""
+    timeless = frame.timeless_mask()
+    start = np.where(timeless, frame.since, frame.start)
+    end = frame.since if triples else np.where(timeless, frame.since, frame.end)
+    return Frame(frame.vars, frame.ids, start, end)

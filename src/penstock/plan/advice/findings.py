@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from penstock.algebra.base import TwoSided
 from penstock.algebra.facts import once, place_of
 from penstock.algebra.nodes import (
     BGP,
@@ -48,7 +49,7 @@ from penstock.plan.analysis.walk import (
     subexpressions,
 )
 from penstock.plan.catalog import ActiveDataset, Catalog, unknown_source_hint
-from penstock.plan.sources import Source, Static, Stream, timed
+from penstock.plan.sources import Source, Static, Stream, Window, timed
 from penstock.plan.wording import in_words, leaf_text
 from penstock.terms import NamedNode
 
@@ -79,7 +80,7 @@ def run_findings(queries: Sequence[ParsedQuery], catalog: Catalog) -> tuple[Find
     read: set[Source] = set()
     for parsed in queries:
         for leaf in query_leaves(parsed.query, _known_part(catalog, parsed)):
-            read |= leaf.sources
+            read |= {each.stream if isinstance(each, Window) else each for each in leaf.sources}
     found = []
     for place, stream in enumerate(catalog.streams):
         if Stream(place) not in read:
@@ -105,16 +106,16 @@ def _unread(kind: str, iri: str | None) -> Finding:
 def _known_part(catalog: Catalog, parsed: ParsedQuery) -> ActiveDataset:
     """The query's dataset, without the names that nothing is registered under."""
     clause = parsed.query.dataset
-    if clause is None:
-        return catalog.active(None)
-    unknown = catalog.unknown(clause)
-    return catalog.active(
-        replace(
+    if clause is not None:
+        unknown = catalog.unknown(clause)
+        clause = replace(
             clause,
             default=tuple(name for name in clause.default if name not in unknown),
             named=tuple(name for name in clause.named if name not in unknown),
         )
-    )
+    if parsed.query.continuous is not None:
+        return catalog.over_windows(clause, parsed.query.continuous)
+    return catalog.active(clause)
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,8 @@ def _cartesian(
     if pattern.shows is not None:
         conditions = ()
     parts = children(pattern)
-    if len(parts) == 2 and pattern.meets:
+    two = isinstance(pattern, TwoSided)
+    if two and pattern.meets:
         left, right = map(possible, parts)
         if (
             all(reads_stream(part, dataset) for part in parts)
@@ -239,7 +241,11 @@ def _cartesian(
         ):
             what = "two groups" if pattern.word == "Join" else f"the sides of {pattern.word}"
             yield _cartesian_finding(what, left, right, place_of(pattern) or place.first(right))
-    elif len(parts) == 2 and pattern.absent is not None and not possible(parts[0]) & possible(parts[1]):
+    elif (
+        isinstance(pattern, TwoSided)
+        and pattern.absent is not None
+        and not possible(parts[0]) & possible(parts[1])
+    ):
         yield Finding(
             "no-effect",
             f"{pattern.word} removes nothing, because its sides share no variable",
