@@ -101,6 +101,22 @@ class Earliest(SameColumns):
 
 
 @step_class
+class Latest(SameColumns):
+    """Of rows with the same bindings the one that ended last."""
+
+    input: Step
+
+
+@step_class
+class Timeless(SameColumns):
+    """The rows without their intervals, there when they were."""
+
+    input: Step
+
+    longest = None
+
+
+@step_class
 class Stamped(SameIntervals):
     """Adds a column with the `start` or `end` of each row."""
 

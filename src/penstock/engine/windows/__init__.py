@@ -4,9 +4,11 @@ from penstock.engine.windows.contents import (
     CountedOperator,
     DuringOperator,
     EarliestContent,
+    LatestContent,
     MatchedOperator,
     RetimedOperator,
     StampedOperator,
+    TimelessOperator,
     WindowedOperator,
 )
 from penstock.engine.windows.reporting import ReportedOperator
@@ -18,6 +20,8 @@ WINDOWS = {
     windowing.Matched: MatchedOperator,
     windowing.During: DuringOperator,
     windowing.Earliest: EarliestContent,
+    windowing.Latest: LatestContent,
+    windowing.Timeless: TimelessOperator,
     windowing.Stamped: StampedOperator,
     windowing.Retimed: RetimedOperator,
     windowing.Reported: ReportedOperator,

@@ -161,18 +161,37 @@ class RetimedOperator(RowByRow):
 
 
 class EarliestContent(ContentOperator):
-    def __init__(self, step: windowing.Earliest, name: str, surroundings: Surroundings) -> None:
+    """Of rows that are alike one."""
+
+    def __init__(
+        self, step: windowing.Earliest | windowing.Latest, name: str, surroundings: Surroundings
+    ) -> None:
         super().__init__(step, name, surroundings)
         self.remember("rows", step.vars)
         self.keys = step.vars
 
+    def order(self, found: Frame) -> tuple[np.ndarray, np.ndarray]:
+        """What is alike, and what tells the first of those."""
+        return np.vstack([found.end, found.ids]), found.start
+
     def at(self, contents: list[Frame], worlds: Worlds) -> Iterator[Frame]:
         [found] = contents
-        order = np.lexsort([found.start, found.end, *found.ids])
-        alike = np.vstack([found.end, found.ids])[:, order]
-        first = np.ones(len(found), bool)
-        first[1:] = (alike[:, 1:] != alike[:, :-1]).any(axis=0)
-        yield once(found.take(order[first]))
+        alike, first = self.order(found)
+        order = np.lexsort([first, *alike])
+        alike = alike[:, order]
+        begins = np.ones(len(found), bool)
+        begins[1:] = (alike[:, 1:] != alike[:, :-1]).any(axis=0)
+        yield once(found.take(order[begins]))
+
+
+class LatestContent(EarliestContent):
+    def order(self, found: Frame) -> tuple[np.ndarray, np.ndarray]:
+        return found.ids, -found.end
+
+
+class TimelessOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
+        return without_time(frame)
 
 
 class CountedOperator(Gathering):

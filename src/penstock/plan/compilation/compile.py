@@ -16,7 +16,6 @@ from penstock.algebra import nodes as a
 from penstock.algebra.base import UnknownNode
 from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Side
 from penstock.algebra.scopes import ELEMENT, STREAM
-from penstock.algebra.windows import View
 from penstock.errors import QueryError
 from penstock.functions import chance
 from penstock.plan import hidden, steps
@@ -24,10 +23,10 @@ from penstock.plan.analysis import bounds, reads, variables, walk
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context, in_scope
 from penstock.plan.compilation.joining import joined
-from penstock.plan.compilation.sequences import Cuts, SequenceCompiler, cutting, refuse_times
+from penstock.plan.compilation.sequences import SequenceCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
-from penstock.plan.compilation.windows import in_window, reported
+from penstock.plan.compilation.windows import in_window
 from penstock.plan.sources import Sources, Stream, only_streams, static_graphs, windows
 from penstock.plan.step import Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term
@@ -63,7 +62,6 @@ class Compiler(SequenceCompiler):
     def __init__(self, query: a.Query) -> None:
         super().__init__()
         self._query = query
-        self.cuts: Cuts = ()  # the windows that cut the solutions
         self._fresh = 0
 
     @cached_property
@@ -74,18 +72,6 @@ class Compiler(SequenceCompiler):
     def fresh(self, kind: str) -> str:
         self._fresh += 1
         return f".{kind}{self._fresh}"
-
-    def reported(self, query: a.Query, catalog: Catalog, context: Context) -> Step:
-        """What a continuous query gives when its windows report."""
-        if query.continuous.view is View.ELEMENT:
-            self.cuts = cutting(query.pattern, context.dataset)
-            if self.cuts:
-                refuse_times(query.pattern)
-        step = self.answers(query, context, feeds=False)
-        if isinstance(query, a.Construct):
-            step = self.once_cut(step, self.cuts)
-        cuts = () if isinstance(query, a.Ask) else self.cuts
-        return reported(query.continuous, catalog, step, cuts)
 
     def answers(self, query: a.Query, context: Context, *, feeds: bool) -> Step:
         """The answers of a query in its form."""
@@ -455,9 +441,6 @@ class Compiler(SequenceCompiler):
                 keys.append((computed[-1][0], descending))
         ordered = steps.Ordered(step, tuple(keys), context.passing, columns, tuple(computed))
         return self._unseen(ordered, columns, context)
-
-    def _timestamp(self, node: a.Timestamp, context: Context) -> Step:
-        raise QueryError(f"{node.word} is not built yet")
 
     def _slice(self, node: a.Slice, context: Context) -> Step:
         [(pattern, below)] = self._children(node, context)

@@ -14,17 +14,18 @@ from penstock.algebra import nodes as a
 from penstock.algebra.relations import ANY, ENDED, HULL, SEQ, IntervalRule, Relation
 from penstock.algebra.scopes import ELEMENT
 from penstock.algebra.sequences import sequence_problem
-from penstock.algebra.windows import Kind, WindowSpec
+from penstock.algebra.windows import Kind, View, WindowSpec
 from penstock.errors import QueryError
 from penstock.plan import hidden, steps
 from penstock.plan.analysis import walk
-from penstock.plan.catalog import ActiveDataset
+from penstock.plan.catalog import ActiveDataset, Catalog
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
-from penstock.plan.sources import Window, windows
+from penstock.plan.compilation.windows import reported
+from penstock.plan.sources import Sources, Window, windows
 from penstock.plan.step import Step
-from penstock.plan.windowing import During, Earliest, Retimed, Stamped, Windowed
+from penstock.plan.windowing import During, Earliest, Latest, Retimed, Stamped, Timeless, Windowed
 from penstock.terms import XSD, Literal, NamedNode
 
 Cuts = tuple[WindowSpec, ...]
@@ -87,8 +88,41 @@ def reaches_back_as_far(later: Cuts, earlier: Cuts) -> bool:
 class SequenceCompiler(PathCompiler):
     """The part of the compiler that knows windows of elements and sequences."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.cuts: Cuts = ()  # the windows that cut the solutions
+        self.windows: Sources = frozenset()  # all of them, with the intervals of their elements
+
     @abstractmethod
     def pattern(self, node: a.Pattern, context: Context) -> Step: ...
+
+    @abstractmethod
+    def answers(self, query: a.Query, context: Context, *, feeds: bool) -> Step: ...
+
+    def reported(self, query: a.Query, catalog: Catalog, context: Context) -> Step:
+        """What a continuous query gives when its windows report."""
+        own = (catalog.windows_of(each, timeless=False) for each in query.continuous.windows)
+        self.windows = frozenset().union(*own)
+        if query.continuous.view is View.ELEMENT:
+            self.cuts = cutting(query.pattern, context.dataset)
+            if self.cuts:
+                refuse_times(query.pattern)
+        step = self.answers(query, context, feeds=False)
+        if isinstance(query, a.Construct):
+            step = self.once_cut(step, self.cuts)
+        cuts = () if isinstance(query, a.Ask) else self.cuts
+        return reported(query.continuous, catalog, step, cuts)
+
+    def _timestamp(self, node: a.Timestamp, context: Context) -> Step:
+        """f:timestamp: the last end of an element, in any window of the query, that states the triple."""
+        step = self.pattern(node.pattern, context)
+        named = tuple(dict.fromkeys(part.name for part in node.triple if isinstance(part, a.Var)))
+        if not frozenset(named) <= step.certain:
+            raise QueryError(f"{node.word}: a variable of the triple may be unbound, that is not built yet")
+        seen = replace(context, dataset=replace(context.dataset, default=self.windows))
+        stated = self.scan(node.triple, seen, unique=False)
+        ended = steps.Compute(Latest(stated), node.var.name, a.Call("GETENDTIME"))
+        return steps.Outer(step, Timeless(columns_of(ended, (*named, node.var.name))), ANY)
 
     def in_element(self, leaf: a.BGP | a.PathPattern, context: Context) -> Step:
         """The solutions of a pattern in single elements that a window shows."""
