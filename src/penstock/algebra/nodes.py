@@ -154,7 +154,9 @@ class ParsedRule(Statement):
 
 
 def with_scope(parsed: ParsedQuery, scope: Scope) -> ParsedQuery:
-    """The same with a scope for the whole query."""
+    """The same with a scope for the whole query; a continuous query looks at its windows anyway."""
+    if parsed.query.continuous is not None:
+        return parsed
     return replace(parsed, query=replace(parsed.query, scope=scope))
 
 

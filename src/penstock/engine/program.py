@@ -32,7 +32,7 @@ from penstock.engine.shard import Shard
 from penstock.engine.thresholds import may_pass
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.engine.windows.reporting import as_given
-from penstock.errors import InputError, storing
+from penstock.errors import InputError, QueryError, storing
 from penstock.functions.chance import rule_name
 from penstock.functions.errors import take_refused
 from penstock.knowledge.graphs import Knowledge, StaticGraph
@@ -43,7 +43,7 @@ from penstock.plan.catalog import GraphName
 from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import Plan, PlannedQuery, make_plan
 from penstock.plan.sources import Stream, static_graphs, streams
-from penstock.plan.windowing import Reported, filled
+from penstock.plan.windowing import Counted, Reported, filled
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
 from penstock.timeline import NEVER
 
@@ -81,6 +81,11 @@ class Program:
         self.file: ImageFile | None = None  # has the static knowledge, if it is not in `graphs`
         self.version = 0  # of it
         self.versions: Path | None = None  # where others are, if it changes
+        if reasoning is not None and any(isinstance(step, Counted) for step in self.network.steps):
+            raise QueryError(
+                "a window of the last triples would count what rules derive: that is not built yet",
+                hint="use a window over time, or run without rules",
+            )
 
     def __getstate__(self) -> dict:
         names = ("plan", "key", "graphs", "shards", "now", "tuning", "reasoning", "changing", "silent")
