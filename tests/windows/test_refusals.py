@@ -23,6 +23,7 @@ from penstock import pipeline
 from penstock.algebra import (
     BGP,
     ELEMENT,
+    STREAM,
     Call,
     EventSequence,
     Filter,
@@ -75,10 +76,19 @@ def test_a_window_that_there_is_not():
         planned(Select(in_window(TRIPLES, ":other"), SHOWN), window(NOW))
 
 
-def test_a_repetition():
-    members = (Member(TRIPLES), Member(TRIPLES, repeated=True))
-    with pytest.raises(QueryError, match="repetition"):
+def test_a_repetition_beside_an_absent_member():
+    members = (Member(TRIPLES), Member(TRIPLES, repeated=True), Member(TRIPLES, negated=True))
+    with pytest.raises(QueryError, match="a repetition beside an absent member"):
         planned(Select(in_window(EventSequence(members)), SHOWN), window(last(TICK)))
+
+
+@pytest.mark.parametrize("how", [{"negated": True}, {"repeated": True}], ids=str)
+def test_absence_and_repetitions_without_windows(how):
+    plain = replace(TRIPLES, scope=STREAM)
+    query = Select(EventSequence((Member(plain), Member(plain, **how), Member(plain))), SHOWN)
+    parsed = ParsedQuery(text="", place=Span(1, 1), language="ep-sparql", query=query)
+    with pytest.raises(QueryError, match="without windows"):
+        pipeline.plan([parsed], [StreamName()])
 
 
 def test_two_negated_members():

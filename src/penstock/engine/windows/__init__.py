@@ -12,6 +12,7 @@ from penstock.engine.windows.contents import (
     WindowedOperator,
 )
 from penstock.engine.windows.reporting import ReportedOperator
+from penstock.engine.windows.runs import RunsContent
 from penstock.plan import windowing
 
 WINDOWS = {
@@ -20,6 +21,7 @@ WINDOWS = {
     windowing.Matched: MatchedOperator,
     windowing.During: DuringOperator,
     windowing.Earliest: EarliestContent,
+    windowing.Runs: RunsContent,
     windowing.Latest: LatestContent,
     windowing.Timeless: TimelessOperator,
     windowing.Stamped: StampedOperator,

@@ -25,7 +25,7 @@ from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.windows import reported
 from penstock.plan.sources import Sources, Window, windows
 from penstock.plan.step import Step
-from penstock.plan.windowing import During, Earliest, Latest, Retimed, Stamped, Timeless, Windowed
+from penstock.plan.windowing import During, Earliest, Latest, Retimed, Runs, Stamped, Timeless, Windowed
 from penstock.terms import XSD, Literal, NamedNode
 
 Cuts = tuple[WindowSpec, ...]
@@ -34,6 +34,9 @@ BETWEEN = Relation("BETWEEN", (("ls", "<=", "rs"), ("re", "<=", "le")), "Between
 AFTER_BEGIN = Relation("AFTER BEGIN", (("ls", "<=", "rs"),), "AfterBegin", "the second not starting before")
 BEGAN_BEFORE = Relation(
     "BEGAN BEFORE", (("rs", "<=", "le"), ("le", "<", "re")), "BeganBefore", "ending after the second began"
+)
+INSIDE = Relation(
+    "INSIDE", (("ls", "<", "rs"), ("re", "<", "le")), "Inside", "with the second strictly inside"
 )
 _TRUE = Literal("true", datatype=XSD.boolean)
 
@@ -124,14 +127,18 @@ class SequenceCompiler(PathCompiler):
         ended = steps.Compute(Latest(stated), node.var.name, a.Call("GETENDTIME"))
         return steps.Outer(step, Timeless(columns_of(ended, (*named, node.var.name))), ANY)
 
-    def in_element(self, leaf: a.BGP | a.PathPattern, context: Context) -> Step:
-        """The solutions of a pattern in single elements that a window shows."""
+    def in_element(self, leaf: a.BGP | a.PathPattern, context: Context, element: str | None = None) -> Step:
+        """The solutions of a pattern in single elements that a window shows; a column may tell in which."""
         window = context.window
         own = frozenset((window,))
         if window.spec.kind is not Kind.TRIPLES:
             own = frozenset((window.stream,))
         inside = replace(context, window=None, dataset=replace(context.dataset, default=own))
-        step = self.pattern(replace(leaf, scope=ELEMENT), inside)
+        if element is None:
+            step = self.pattern(replace(leaf, scope=ELEMENT), inside)
+        else:
+            step = self.bgp(leaf, replace(inside, element=True))
+            step = steps.Rename(step, tuple(element if var == hidden.ELEMENT else var for var in step.vars))
         return step if window.spec.kind is Kind.TRIPLES else Windowed(step, window.spec, timeless=False)
 
     def _inwindow(self, node: a.InWindow, context: Context) -> Step:
@@ -144,9 +151,13 @@ class SequenceCompiler(PathCompiler):
         problem = sequence_problem(node.members)
         if problem is not None:
             raise QueryError(problem)
-        if any(member.repeated for member in node.members):
-            raise QueryError("a repetition in SEQ is not built yet")
         negated = node.absent
+        if not self.windows and not all(member.single for member in node.members):
+            raise QueryError("absence and repetitions in SEQ are not built yet for streams without windows")
+        if any(member.repeated for member in node.members):
+            if negated is not None or context.window is None:
+                raise QueryError("a repetition beside an absent member, or over windows, is not built yet")
+            return self._repeated(node.members, context)
         if negated is None:
             return self._chain(node.members, context)
         absent = self.pattern(node.members[negated].pattern, context)
@@ -174,6 +185,59 @@ class SequenceCompiler(PathCompiler):
                 branches.append(self._cut_apart(left, step, later, context))
             step, later = merged(branches), cuts
         return step
+
+    def _repeated(self, members: tuple[a.Member, ...], context: Context) -> Step:
+        """SEQ with runs, of one window: for every choice of the single members all that lies between them."""
+        if not all(isinstance(member.pattern, a.BGP) for member in members):
+            raise QueryError("a repetition beside another sequence is not built yet")
+        beside: dict[int, tuple[str, str]] = {}  # of each run: the end before, the start after it
+        chosen: Step | None = None
+        for place in reversed(range(len(members))):
+            if members[place].repeated:
+                continue
+            element = self.fresh(hidden.ELEMENT[1:])
+            step = self.in_element(members[place].pattern, context, element)
+            for run, point in (place + 1, "end"), (place - 1, "start"):
+                if 0 <= run < len(members) and members[run].repeated:
+                    column = self.fresh(hidden.AT[1:])
+                    known = beside.get(run, (column, column))
+                    beside[run] = (column, known[1]) if point == "end" else (known[0], column)
+                    step = Stamped(step, column, point)
+            chosen = step if chosen is None else steps.Join(step, chosen, SEQ)
+        for place, columns in beside.items():
+            relation = INSIDE
+            if place == 0 or place == len(members) - 1:
+                relation = SEQ if place else SEQ.converse
+            chosen = self._with_run(chosen, members[place], columns, relation, context)
+        return columns_of(chosen, tuple(filter(hidden.is_variable, chosen.vars)))
+
+    def _with_run(
+        self, chosen: Step, member: a.Member, beside: tuple[str, str], relation: Relation, context: Context
+    ) -> Step:
+        """The choices that have a run, with the aggregates over it."""
+        start, end, begins, ends, order = (self.fresh(hidden.AT[1:]) for _ in range(5))
+        chosen = Retimed(Stamped(Stamped(chosen, start, "start"), end, "end"), *beside)
+        run = self.pattern(member.pattern, context)
+        ties = tuple(sorted(run.vars))
+        aggregates = []
+        for var, aggregate in member.aggregates:
+            if aggregate.distinct and aggregate.argument is None:
+                raise QueryError("COUNT(DISTINCT *) over a repetition is not built yet")
+            column = None
+            if aggregate.argument is not None:
+                column = self.fresh(hidden.AT[1:])
+                run = steps.Compute(run, column, aggregate.argument)
+            aggregates.append((var.name, aggregate, column))
+        run = Stamped(Stamped(run, begins, "start"), ends, "end")
+        cuts = self._cuts(member, context)
+        if cuts:  # what is cut begins together
+            early = Stamped(During(run, cuts, "start", later=False, earlier=1), order, "start")
+            run = merged([early, During(run, cuts, "start", later=True, earlier=1)])
+        else:
+            run = Stamped(run, order, "start")
+        both = steps.Join(chosen, run, relation)
+        keys = tuple(var for var in chosen.vars if var not in (start, end))
+        return Runs(both, keys, (start, end), (begins, ends), order, ties, tuple(aggregates))
 
     def _cut_apart(self, left: Step, right: Step, cuts: Cuts, context: Context) -> Step:
         """Those of which the second began before the first ended, but a window has cut that off."""
@@ -264,5 +328,5 @@ def refuse_times(node: a.Pattern) -> None:
     for each in walk.nodes(node):
         for expression in each.expressions:
             for part in walk.subexpressions(expression):
-                if isinstance(part, a.Call) and part.name in a.TIME_FUNCTIONS:
+                if isinstance(part, a.Call) and part.name in ("GETSTARTTIME", "GETDURATION"):
                     raise QueryError(f"{part.name} of what a window cuts is not built yet")
