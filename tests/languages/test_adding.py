@@ -57,7 +57,7 @@ def registering(tmp_path, monkeypatch):
     language = Language(
         "registering",
         "Registering",
-        ("sparql.lark", "ep_sparql.lark", str(grammar)),
+        (*LANGUAGES["ep-sparql"].grammars, str(grammar)),
         Translator,
         replace(SPARQL_HINTS, begin=("EVENT", "REGISTER", *SPARQL_HINTS.begin), foreign=()),
         endings=(".reg",),

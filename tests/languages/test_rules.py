@@ -97,7 +97,13 @@ def test_temporal_operators_where_the_language_has_them():
 @pytest.mark.parametrize("between", [" ", " ; ", ";\n;\n", "\nPREFIX : <http://other/>\n"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_rules_and_queries_in_one_file(between, language):
-    rule, query = "INSERT { ?x :p ?y } WHERE { ?y :q ?x }", "SELECT ?x { ?x :p ?y }"
+    windows = {
+        "c-sparql": "FROM STREAM :s [RANGE 1m]",
+        "rsp-ql": "FROM NAMED WINDOW :w ON :s [RANGE PT1M]",
+        "cqels-cep": "FROM NAMED WINDOW :w ON :s [RANGE 1m]",
+    }
+    rule = "INSERT { ?x :p ?y } WHERE { ?y :q ?x }"
+    query = f"SELECT ?x {windows.get(language, '')} {{ ?x :p ?y }}"
     module = parse(
         PROLOGUE + between.join([rule, query, "INSERT DATA { :a :p 1 }", rule, query]),
         language=language,

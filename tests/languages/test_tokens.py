@@ -57,17 +57,19 @@ def test_tokens_that_need_no_space(query: str):
 PIECES = (
     "< <= > >= = != ! ! && || | ^ ^^ + - * / ? . .. , ; ( ) () ( ) [ ] [] { } _:b _:b. : :x :x. a:b a a. "
     '?x $y ?1 <http://e/> <x> 1 1. .5 1.5 1e5 1.e5 -1 +.5 @en @en-1 "s" \'s\' "" \'\'\'l\'\'\' """l""" '
-    "SELECT select FROM NAMED BY AS IN NOT true seq:x SEQ EQUALSOPTIONAL EQUALS getDURATION \\ %41 é"
+    "SELECT select FROM NAMED BY AS IN NOT true seq:x SEQ EQUALSOPTIONAL EQUALS getDURATION \\ %41 é "
+    "RANGE NOW 5m -1h30m 1.5s PT5M"
 ).split() + [" ", "\n", "# c\n", '"a\\"b"']
 
 
 @pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
 def test_the_lexer_takes_the_longest_token(language):
     lark = parser(language)
-    terminals = [(terminal.name, re.compile(terminal.pattern.to_regexp())) for terminal in lark.terminals]
+    terminals = [(each.name, re.compile(each.pattern.to_regexp())) for each in lark.terminals]
+    priority = {each.name: each.priority for each in lark.terminals}
     chance = random.Random(7)
     tokens = 0
-    for _ in range(1500):
+    for _ in range(2000):
         text = "".join(chance.choice(PIECES) for _ in range(chance.randint(2, 8)))
         lexed = lark.lex(text)
         place = 0
@@ -78,7 +80,9 @@ def test_the_lexer_takes_the_longest_token(language):
                     next(lexed)
                 break
             end = max(found)[0]
-            [name] = [name for length, name in found if length == end]
+            longest = [name for length, name in found if length == end]
+            first = max(priority[name] for name in longest)
+            [name] = [name for name in longest if priority[name] == first]
             if name not in lark.ignore_tokens:
                 token = next(lexed)
                 assert (token.type, token.start_pos, token.end_pos) == (name, place, end), text

@@ -144,6 +144,7 @@ class ParsedQuery(Statement):
     """A statement that runs: a query, or a rule (CONSTRUCT, whose triples other queries read)."""
 
     query: Query
+    window_places: tuple[Span, ...] = ()  # where its windows, if it has some, say what they hold
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from pathlib import PurePath
 
 from lark import Tree
+from lark.exceptions import UnexpectedInput
 
 from penstock.algebra.nodes import Module, ParsedQuery, Span, Statement, Var
 from penstock.errors import PenstockError, QueryError, UsageError
+from penstock.languages.c_sparql import CSparqlTranslator
+from penstock.languages.cqels_cep import CqelsCepTranslator
 from penstock.languages.ep_sparql import EpSparqlTranslator
-from penstock.languages.foreign import STREAM_LANGUAGES
-from penstock.languages.grammar import syntax_tree
+from penstock.languages.foreign import STREAM_LANGUAGES, foreign
+from penstock.languages.grammar import parser, syntax_tree
 from penstock.languages.language import Hints, Language
 from penstock.languages.names import Names
 from penstock.languages.queries import SparqlTranslator
+from penstock.languages.rsp_ql import RspQlTranslator
 from penstock.languages.text import QueryText, tokens_of
 from penstock.terms import NamedNode
 
@@ -56,6 +61,11 @@ SPARQL_HINTS = Hints(
     foreign=STREAM_LANGUAGES,
     refused=UPDATES,
 )
+WINDOW_HINTS = replace(
+    SPARQL_HINTS,
+    begin=("REGISTER", *SPARQL_HINTS.begin),
+    in_braces=(*SPARQL_HINTS.in_braces, "WINDOW"),
+)
 LANGUAGES = {
     language.name: language
     for language in (
@@ -64,17 +74,49 @@ LANGUAGES = {
         Language(
             "ep-sparql",
             "EP-SPARQL",
-            ("sparql.lark", "ep_sparql.lark"),
+            ("sparql.lark", "time_functions.lark", "repetitions.lark", "ep_sparql.lark"),
             EpSparqlTranslator,
             SPARQL_HINTS,
             endings=(".rq", ".ru", ".sparql", ".epsparql", ".epq", ".ep"),
         ),
         Language("sparql", "SPARQL", ("sparql.lark",), SparqlTranslator, SPARQL_HINTS),
+        Language(
+            "cqels-cep",
+            "CQELS-CEP",
+            (
+                "sparql.lark",
+                "time_functions.lark",
+                "repetitions.lark",
+                "windows.lark",
+                "named_windows.lark",
+                "cqels_cep.lark",
+            ),
+            CqelsCepTranslator,
+            WINDOW_HINTS,
+            endings=(".cqels",),
+        ),
+        Language(
+            "c-sparql",
+            "C-SPARQL",
+            ("sparql.lark", "windows.lark", "c_sparql.lark"),
+            CSparqlTranslator,
+            WINDOW_HINTS,
+            endings=(".csparql",),
+        ),
+        Language(
+            "rsp-ql",
+            "RSP-QL",
+            ("sparql.lark", "windows.lark", "named_windows.lark", "rsp_ql.lark"),
+            RspQlTranslator,
+            WINDOW_HINTS,
+            endings=(".rspql",),
+        ),
     )
 }
 ENDINGS = {ending: language for language in LANGUAGES.values() for ending in language.endings}
 OTHERWISE = LANGUAGES["ep-sparql"]
-"""The language of a text that comes from no file, or from one whose ending says nothing."""
+"""The language of a text that comes from no file, or from one whose ending says nothing, and that has no
+words of another."""
 
 _NO_NAME = ("", "-")  # the origins of texts that come from no file
 
@@ -103,11 +145,11 @@ def parse(
 ) -> Module:
     """A text as a module: its statements as algebra.
 
-    Without `language`, the ending of `origin` says what it is in. `base` completes relative IRIs;
-    `origin` is named in errors, and the statements are called after it or as `name` says.
+    Without `language`, the ending of `origin` says what it is in, or else the text itself. `base` completes
+    relative IRIs; `origin` is named in errors, and the statements are called after it or as `name` says.
     """
     path = PurePath(origin or "")
-    chosen = ENDINGS.get(path.suffix.lower(), OTHERWISE) if language is None else language_named(language)
+    chosen = ENDINGS.get(path.suffix.lower()) if language is None else language_named(language)
     if base is not None:
         try:
             NamedNode(base)
@@ -125,6 +167,7 @@ def parse(
     statements: list[Statement] = []
     try:
         source = QueryText(text, origin)
+        chosen = chosen or _language_of(source.text)
         others = tuple(other for other in LANGUAGES.values() if other is not chosen)
         names = Names(source, base)
         for tree in syntax_tree(source, chosen, others).children:
@@ -169,6 +212,18 @@ def parse_query(text: str, **options) -> ParsedQuery:
     for other in others:
         raise QueryError(problem, span=other.place, text=text, origin=module.origin)
     return first
+
+
+def _language_of(text: str) -> Language:
+    """What a text seems to be written in that nobody said the language of."""
+    found = foreign(text, STREAM_LANGUAGES)
+    if found is None or not found[0].read_as:
+        return OTHERWISE
+    try:
+        parser(OTHERWISE).parse(text)
+    except UnexpectedInput:
+        return LANGUAGES[found[0].read_as[0]]
+    return OTHERWISE
 
 
 def _stem(path: PurePath) -> str | None:

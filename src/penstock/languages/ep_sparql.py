@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from lark import Tree
+from lark import Token, Tree
 
 from penstock.algebra import nodes as a
 from penstock.algebra.relations import ALLEN, EQUALS, SEQ, Relation, Side
 from penstock.languages.groups import GroupParts, with_filter
 from penstock.languages.queries import SparqlTranslator
+from penstock.languages.sequences import SequenceTranslator, Written
 
 Operator = Callable[[GroupParts, GroupParts], a.Pattern]
 
@@ -35,7 +36,10 @@ def equalsoptional(left: GroupParts, right: GroupParts) -> a.Pattern:
     return a.OuterJoin(with_filter(*left), pattern, EQUALS, condition=condition)
 
 
-class EpSparqlTranslator(SparqlTranslator):
+_BETWEEN = "it stands between two groups that are not repeated: { … } SEQ { … }+ SEQ { … }"
+
+
+class EpSparqlTranslator(SequenceTranslator):
     """SPARQL with temporal operators between groups."""
 
     INFIX = SparqlTranslator.INFIX | {
@@ -43,6 +47,34 @@ class EpSparqlTranslator(SparqlTranslator):
         "OPTIONALSEQ": optionalseq,
         "EQUALSOPTIONAL": equalsoptional,
     }
+
+    def infix_chain(self, children: list[Tree | Token]) -> a.Pattern:
+        if _repeated(children[0]):
+            raise self._not_between(children[0])
+        return super().infix_chain(children)
+
+    def combined(self, parts: GroupParts, operators: Sequence[Token], groups: Sequence[Tree]) -> GroupParts:
+        """SEQs with a repetition among what they combine are one sequence (decision 0013)."""
+        repeated = [group for group in groups if _repeated(group)]
+        if not repeated:
+            return super().combined(parts, operators, groups)
+        if operators[0].type != "SEQ":
+            raise self._not_between(repeated[0])
+        if _repeated(groups[-1]):
+            raise self._not_between(groups[-1])
+        first = self.source.span_of(operators[0])
+        written = [Written(a.Member(with_filter(*parts)), first, operators[0])]
+        for group in groups:
+            inner = group.children[0] if _repeated(group) else group
+            pattern = with_filter(*self.group_parts(inner))
+            member = self.repetition(group, pattern) if _repeated(group) else a.Member(pattern)
+            place = self.source.span(group.meta.start_pos, group.meta.end_pos)
+            written.append(Written(member, place, group))
+        return self.event_sequence(written, first), None
+
+    def _not_between(self, tree: Tree):
+        plus = tree.children[1]
+        return self.source.error("nothing says where this repetition begins or ends", plus, _BETWEEN)
 
     def where_pattern(self, tree: Tree) -> a.Pattern:
         """Without outer braces, all that follows WHERE makes one group."""
@@ -52,10 +84,14 @@ class EpSparqlTranslator(SparqlTranslator):
             (
                 index
                 for index, child in enumerate(tree.children)
-                if isinstance(child, Tree) and child.data != "group_graph_pattern"
+                if isinstance(child, Tree) and child.data not in ("group_graph_pattern", "repetition")
             ),
             len(tree.children),
         )
         chain = Tree("group_or_union", tree.children[:split])
         with self.aggregating(None):
             return with_filter(*self.elements([chain, *tree.children[split:]]))
+
+
+def _repeated(tree: Tree) -> bool:
+    return tree.data == "repetition"

@@ -160,7 +160,7 @@ class ExpressionTranslator(TripleTranslator, ABC):
     # --- aggregates -----------------------------------------------------------------------
 
     def _aggregate(self, tree: Tree) -> a.Expression:
-        token, *rest = tree.children
+        token = tree.children[0]
         name = token.upper()
         if self._inside_aggregate:
             raise self.source.error(
@@ -174,6 +174,11 @@ class ExpressionTranslator(TripleTranslator, ABC):
                 token,
                 "aggregates belong in SELECT, HAVING and ORDER BY",
             )
+        return self._aggregate_var(self.aggregate(tree))
+
+    def aggregate(self, tree: Tree) -> a.Aggregate:
+        """An aggregate by itself."""
+        token, *rest = tree.children
         distinct = getattr(rest[0], "type", None) == "DISTINCT"
         argument, *options = rest[1:] if distinct else rest
         self._inside_aggregate = True
@@ -183,7 +188,7 @@ class ExpressionTranslator(TripleTranslator, ABC):
         finally:
             self._inside_aggregate = False
         separator = string(options[0].children[-1]) if options else None
-        return self._aggregate_var(a.Aggregate(name, value, distinct, separator))
+        return a.Aggregate(token.upper(), value, distinct, separator)
 
     def _aggregate_var(self, aggregate: a.Aggregate) -> a.Var:
         """The hidden variable of an aggregate; equal aggregates share one."""

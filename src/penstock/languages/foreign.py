@@ -1,6 +1,7 @@
-"""Other languages for queries over streams: recognised, so that their authors are told what to do.
+"""Languages for queries over streams, by words that betray them: those that are read, and others.
 
-Each has words that EP-SPARQL cannot have. They are looked for only in a text that is no query.
+They are looked for in a text that is no query of the language it was taken for, so that its author is told
+what it looks like; and in a text whose language nobody said.
 """
 
 from __future__ import annotations
@@ -8,10 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_WINDOW = (
-    "EP-SPARQL has no windows: read the stream with FROM <IRI> and --stream IRI=SOURCE, and say how far "
-    'apart events may be: { … } SEQ { … } FILTER (getDURATION() < "PT10M"^^xsd:duration)'
-)
 _SEQUENCE = "in EP-SPARQL events are groups, with the operator between them: { … } SEQ { … }"
 _TABLE = (
     "in EP-SPARQL events are triples: SELECT ?sensor ?value WHERE { ?sensor :value ?value }, and "
@@ -21,11 +18,16 @@ _TABLE = (
 
 @dataclass(frozen=True)
 class Foreign:
-    """A language, words that betray it, and how one asks for the same in EP-SPARQL."""
+    """A language by words that betray it.
+
+    `read_as`: what it is called in --language; others that have the same words, too, follow it. If it is
+    not read, `instead` is how one asks for the same in EP-SPARQL.
+    """
 
     name: str
     words: re.Pattern[str]
-    instead: str
+    instead: str = ""
+    read_as: tuple[str, ...] = ()
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -36,14 +38,47 @@ _IRI = r"(?:<[^<>\s]*>|[\w.-]*:[\w.:-]*|\?\w+)"
 
 # The first that is found counts, so the more special ones come first.
 STREAM_LANGUAGES = (
-    Foreign(
-        "C-SPARQL", _words(rf"\bREGISTER (?:QUERY|STREAM) \S+|\bFROM (?:NAMED )?STREAM {_IRI} \["), _WINDOW
-    ),
-    Foreign("RSP-QL", _words(r"\bREGISTER (?:[RID]?STREAM\b|<|\w*:)"), _WINDOW),
     Foreign("SPAseq", _words(r"\bDEFINE GPM\b|\bGPM \w+ ON\b"), _SEQUENCE),
-    Foreign("CQELS-CEP", _words(r"(?:[{.]|\bWHERE) ?(?P<at>SEQ ?\()"), _SEQUENCE),
-    Foreign("RSP-QL", _words(rf"\b(?:FROM )?NAMED WINDOW\b|\bWINDOW {_IRI}"), _WINDOW),
-    Foreign("CQELS", _words(rf"\bSTREAM {_IRI} \[|\[\s*(?:RANGE|TRIPLES|NOW|ALL)\b[^\]]*\]"), _WINDOW),
+    Foreign(
+        "C-SPARQL",
+        _words(rf"\bFROM (?:NAMED )?STREAM {_IRI} \[|\bCOMPUTED EVERY\b"),
+        read_as=("c-sparql",),
+    ),
+    Foreign("RSP-QL", _words(r"\bREGISTER (?:[RID]STREAM\b|<|\w*:)"), read_as=("rsp-ql",)),
+    Foreign(
+        "CQELS-CEP",
+        _words(
+            rf"(?:[{{.]|\bWHERE) ?(?P<at>SEQ ?\(|WINDOW {_IRI} ON\b)|\bSTREAM {_IRI} \["
+            r"|\[ ?(?:RANGE \d[^\]]*SLIDE|TRIPLES [^\]]*SLIDE|NOW|ALL)\b"
+        ),
+        read_as=("cqels-cep",),
+    ),
+    Foreign(
+        "RSP-QL",
+        _words(r"\[ ?RANGE -?P[\dT]|\[ ?(?:RANGE|TRIPLES) [^\]]*\bSTEP\b"),
+        read_as=("rsp-ql", "c-sparql"),
+    ),
+    Foreign("CQELS-CEP", _words(rf"\bNAMED WINDOW {_IRI} ON {_IRI} \["), read_as=("cqels-cep", "rsp-ql")),
+    Foreign(
+        "C-SPARQL",
+        _words(r"\bREGISTER (?:QUERY|STREAM) \S+"),
+        read_as=("c-sparql", "cqels-cep", "rsp-ql"),
+    ),
+    Foreign(
+        "RSP-QL",
+        _words(rf"\b(?:FROM )?NAMED WINDOW\b|\bWINDOW {_IRI}"),
+        read_as=("rsp-ql", "cqels-cep"),
+    ),
+    Foreign(
+        "CQELS-CEP", _words(r"\[ ?(?:RANGE|TRIPLES)\b[^\]]*\]"), read_as=("cqels-cep", "rsp-ql", "c-sparql")
+    ),
+    Foreign(
+        "EP-SPARQL",
+        _words(
+            r"\} ?(?P<at>SEQ|EQUALS|OPTIONALSEQ|EQUALSOPTIONAL|DURING|STARTS|FINISHES|MEETS|OVERLAPS)\b ?\{"
+        ),
+        read_as=("ep-sparql", "sparql"),
+    ),
     Foreign(
         "Esper's EPL",
         _words(r"\bPATTERN \[|\.win:|#(?:time|length)(?:_batch)?\s*\(|\bFROM \w+ ?-> ?"),

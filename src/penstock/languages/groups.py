@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from lark import Token, Tree
@@ -55,7 +55,11 @@ class GroupTranslator(ExpressionTranslator):
                 pattern = join(pattern, block.pattern())
                 block = Block()
                 pattern = getattr(self, f"_add_{child.data}")(pattern, child)
-        return join(pattern, block.pattern()), conjunction(filters)
+        return self.beneath(join(pattern, block.pattern())), conjunction(filters)
+
+    def beneath(self, pattern: a.Pattern) -> a.Pattern:
+        """The pattern below expressions that were just translated; a language may need more of it."""
+        return pattern
 
     def _add_group_or_union(self, before: a.Pattern, tree: Tree) -> a.Pattern:
         return self._joined(before, self.infix_chain(tree.children), tree)
@@ -96,7 +100,8 @@ class GroupTranslator(ExpressionTranslator):
                 token,
                 "choose a new name for the result, or compare with FILTER",
             )
-        return a.Extend(before, var, self.expression(expression))
+        value = self.expression(expression)
+        return a.Extend(self.beneath(before), var, value)
 
     def _add_inline_data(self, before: a.Pattern, tree: Tree) -> a.Pattern:
         return join(before, self.values(tree))
@@ -132,15 +137,20 @@ class GroupTranslator(ExpressionTranslator):
         """`{ … } UNION { … } …`, from left to right."""
         parts = self.group_parts(children[0])
         following = list(zip(children[1::2], children[2::2], strict=True))
-        for kind, run in groupby(following, key=lambda pair: pair[0].type):
+        for _, run in groupby(following, key=lambda pair: pair[0].type):
             operators, groups = zip(*run, strict=True)
-            others = [self.group_parts(group) for group in groups]
-            if kind == "UNION":
-                parts = balanced([parts, *others], lambda one, other: (union(one, other), None))
-                continue
-            for operator, other in zip(operators, others, strict=True):
-                parts = placed(self.INFIX[kind](parts, other), self.source.span_of(operator)), None
+            parts = self.combined(parts, operators, groups)
         return with_filter(*parts)
+
+    def combined(self, parts: GroupParts, operators: Sequence[Token], groups: Sequence[Tree]) -> GroupParts:
+        """A run of the same operator: what stands before it, and the groups after each."""
+        others = [self.group_parts(group) for group in groups]
+        kind = operators[0].type
+        if kind == "UNION":
+            return balanced([parts, *others], lambda one, other: (union(one, other), None))
+        for operator, other in zip(operators, others, strict=True):
+            parts = placed(self.INFIX[kind](parts, other), self.source.span_of(operator)), None
+        return parts
 
     @abstractmethod
     def sub_select(self, tree: Tree) -> a.Pattern:

@@ -96,6 +96,13 @@ class Names:
             local = _LOCAL_ESCAPE.sub(r"\1", local)
         return self._node(self.prefixes[prefix] + local, token)
 
+    def shown(self, iri: NamedNode) -> str:
+        """An IRI as its author would write it."""
+        for prefix, namespace in self.prefixes.items():
+            if iri.value.startswith(namespace):
+                return f"{prefix}:{iri.value[len(namespace) :]}"
+        return f"<{iri.value}>"
+
     def _node(self, iri: str, token: Token) -> NamedNode:
         try:
             return NamedNode(iri)

@@ -192,7 +192,7 @@ class SparqlTranslator(GroupTranslator):
                 level.known |= names
             order = tuple(self._order_key(key) for key in _parts(modifiers.order))
 
-        pattern = where
+        pattern = self.beneath(where)
         if level is not None:
             aggregates = tuple((var, aggregate) for aggregate, var in level.aggregates.items())
             pattern = a.Group(pattern, keys, aggregates)

@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import PurePath
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from penstock.errors import QueryError
-from penstock.languages.foreign import foreign
+from penstock.errors import QueryError, Span
+from penstock.languages.foreign import Foreign, foreign
 from penstock.languages.language import Hints, Language
 from penstock.languages.names import AXES_AS_WRITTEN
 from penstock.languages.text import QueryText
@@ -57,6 +58,9 @@ _TERMINAL_NAMES = {
     "DOT": ".",
     "SEMICOLON": ";",
     "COMMA": ",",
+    "NAME": "a name",
+    "DURATION": "a length of time",
+    "LSQB": "[",
     "$END": _END,
 }
 _MOST_EXPECTED = 8
@@ -69,8 +73,8 @@ def explain(
     text = source.text
     if found := foreign(text, language.hints.foreign):
         other, start, end = found
-        message = f"this looks like {other.name}, which Penstock does not run yet"
-        return source.error(message, source.span(start, end), other.instead)
+        if language.name not in other.read_as:
+            return _foreign_error(source, language, other, source.span(start, end))
     attempt = lark.parse_interactive(text)
     try:
         for _ in attempt.iter_parse():
@@ -109,6 +113,21 @@ def explain(
         place = source.span(opened[-1], opened[-1] + 1)
         hint = f"{hint}; the [ in line {place.line}, column {place.column} is still open"
     return source.error(message, source.span(position, position + length), hint)
+
+
+def _foreign_error(source: QueryText, language: Language, other: Foreign, span: Span) -> QueryError:
+    if not other.read_as:
+        message = f"this looks like {other.name}, which Penstock does not run yet"
+        return source.error(message, span, other.instead)
+    suffix = PurePath(source.origin or "").suffix.lower()
+    by_ending = f", and {suffix} is an ending of {language.title}" if suffix in language.endings else ""
+    name = other.read_as[0]
+    return source.error(
+        f"this looks like {other.name}, not {language.title}{by_ending}",
+        span,
+        f"{'give the file an ending of its language, or ' if by_ending else ''}"
+        f'read it as {name}: --language {name}, or in Python language="{name}"',
+    )
 
 
 def _too_long(lark: Lark, token: str, accepts: set[str]) -> str | None:
@@ -334,6 +353,8 @@ def _expected(lark: Lark, accepts: set[str]) -> _Expected:
     others = [name for terminal, name in _TERMINAL_NAMES.items() if terminal in accepts]
     if "PNAME_NS" in accepts and "PNAME_LN" not in accepts:
         others = ["a prefix, as in ex:"]
+    if "VAR" in accepts:
+        others = [name for name in others if name != "["]
     if {"STAR", "VAR"} <= accepts and "IRIREF" not in accepts:
         others.append("*")
     return _Expected(keywords, list(dict.fromkeys(others)), accepts)

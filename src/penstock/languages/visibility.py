@@ -27,8 +27,10 @@ def _in_scope(pattern: a.Pattern) -> Iterable[a.Var]:
             return (term for term in (pattern.subject, pattern.object) if isinstance(term, a.Var))
         case a.Minus():
             return in_scope(pattern.left)
-        case a.Extend():
+        case a.Extend() | a.Timestamp():
             return (*in_scope(pattern.pattern), pattern.var)
+        case a.EventSequence():
+            return (var for member in pattern.members for var in _of_member(member))
         case a.Graph():
             name = (pattern.name,) if isinstance(pattern.name, a.Var) else ()
             return (*name, *in_scope(pattern.pattern))
@@ -38,3 +40,9 @@ def _in_scope(pattern: a.Pattern) -> Iterable[a.Var]:
             return (var for var, _ in (*pattern.keys, *pattern.aggregates))
         case _:
             return (var for part in pattern.parts for var in in_scope(part))
+
+
+def _of_member(member: a.Member) -> Iterable[a.Var]:
+    if member.negated:
+        return ()
+    return (var for var, _ in member.aggregates) if member.repeated else in_scope(member.pattern)

@@ -1,0 +1,122 @@
+"""Lengths of time and instants in windows: `10m` and `1h30m`, or `PT10M`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from lark import Token, Tree
+
+from penstock.errors import InputError
+from penstock.languages.leaves import TermTranslator
+from penstock.terms import XSD
+from penstock.timeline import DAY, HOUR, LONGEST, MINUTE, SECOND, parse_duration, parse_instant
+
+UNITS = {
+    **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1_000),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), SECOND),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), MINUTE),
+    **dict.fromkeys(("h", "hour", "hours"), HOUR),
+    **dict.fromkeys(("d", "day", "days"), DAY),
+    **dict.fromkeys(("w", "week", "weeks"), 7 * DAY),
+}
+_NO_LENGTH = ("y", "year", "years", "mo", "month", "months")
+_UNIT_HINT = "the units are ms, s, m (minutes), h, d and w, as in 30s or 1h30m"
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)([^\W\d]+)")
+
+
+class DurationTranslator(TermTranslator):
+    """Lengths of time as whole microseconds."""
+
+    ISO = False  # whether durations are written as in xsd:duration
+
+    def duration(self, tree: Tree) -> int:
+        """The length that a `duration` says; it may be zero or negative."""
+        first, *unit = tree.children
+        if first.type == "ISO_DURATION":
+            length = self._iso_duration(first)
+        elif first.type == "DURATION":
+            length = self._short_duration(first, str(first))
+        elif unit:
+            length = self._short_duration(tree, f"{first}{unit[0]}")
+        else:
+            raise self.source.error(
+                f"{first} of what? A length of time has a unit",
+                first,
+                f"write PT{first}S for seconds, PT{first}M for minutes" if self.ISO else _UNIT_HINT,
+            )
+        if length.denominator != 1:
+            raise self.source.error("a length of time is a whole number of microseconds", tree)
+        if abs(length) > LONGEST:
+            raise self.source.error("so long no stream is: it may be 10,000 years", tree)
+        return int(length)
+
+    def _iso_duration(self, token: Token) -> Fraction:
+        try:
+            length = parse_duration(str(token))
+        except InputError as problem:
+            raise self.source.error(
+                problem.message, token, problem.hint if self.ISO else _UNIT_HINT
+            ) from None
+        if not self.ISO:
+            raise self.source.error(
+                f"{token} is how RSP-QL writes a length of time",
+                token,
+                f"write {_in_units(length)}; or read the query as rsp-ql, if it is RSP-QL",
+            )
+        return Fraction(length)
+
+    def _short_duration(self, where: Tree | Token, text: str) -> Fraction:
+        length = Fraction(0)
+        for number, unit in _PART.findall(text):
+            length += Fraction(Decimal(number)) * self._unit(where, unit)
+        length = -length if text.startswith("-") else length
+        if self.ISO:
+            raise self.source.error(
+                f"{text} is how CQELS and C-SPARQL write a length of time",
+                where,
+                f"in RSP-QL write {_in_iso(length)}",
+            )
+        return length
+
+    def _unit(self, where: Tree | Token, unit: str) -> int:
+        if unit.lower() in _NO_LENGTH:
+            raise self.source.error(
+                f"{unit} is not a time unit here: years and months have no fixed length", where, _UNIT_HINT
+            )
+        if unit.lower() not in UNITS:
+            close = difflib.get_close_matches(unit.lower(), UNITS, 1, 0.7)
+            raise self.source.error(
+                f"{unit} is not a time unit", where, f"did you mean {close[0]}?" if close else _UNIT_HINT
+            )
+        return UNITS[unit.lower()]
+
+    def instant(self, tree: Tree) -> int:
+        """The instant of an xsd:dateTime; a plain string is taken for one."""
+        literal = self.constant(tree)
+        if literal.datatype not in (XSD.dateTime, XSD.string, XSD.dateTimeStamp):
+            raise self.source.error(
+                "an instant is an xsd:dateTime", tree, 'as in "2026-01-31T12:00:00Z"^^xsd:dateTime'
+            )
+        try:
+            return parse_instant(literal.value)
+        except InputError as problem:
+            raise self.source.error(problem.message, tree, problem.hint) from None
+
+
+def _in_units(length: int) -> str:
+    """A length of time with the largest unit that it has a whole number of."""
+    for name in ("w", "d", "h", "m", "s", "ms"):
+        if length and length % UNITS[name] == 0:
+            return f"{length // UNITS[name]}{name}"
+    return f"{Decimal(length) / SECOND}s"
+
+
+def _in_iso(length: Fraction) -> str:
+    whole = int(length)
+    for unit, name in ((DAY, "P{}D"), (HOUR, "PT{}H"), (MINUTE, "PT{}M")):
+        if whole and whole % unit == 0:
+            return name.format(whole // unit)
+    return f"PT{Decimal(whole) / SECOND}S"

@@ -1,0 +1,275 @@
+"""Queries over windows: registrations, windows in brackets, reports and stream operators (decision 0013)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import ClassVar
+
+from lark import Token, Tree
+
+from penstock.algebra import nodes as a
+from penstock.algebra.windows import (
+    CONVENTIONS,
+    Continuous,
+    Convention,
+    Kind,
+    Report,
+    Shows,
+    StreamOperator,
+    Tick,
+    Window,
+    WindowSpec,
+)
+from penstock.errors import Span
+from penstock.languages.durations import DurationTranslator
+from penstock.languages.leaves import IRI_TOKENS
+from penstock.languages.names import resolve
+from penstock.languages.queries import SparqlTranslator
+from penstock.terms import NamedNode
+
+_LAST_PART = re.compile(r"[^/#:]*\Z")
+
+
+class WindowTranslator(SparqlTranslator, DurationTranslator):
+    """SPARQL over windows; a language says what it is called and how it calls things."""
+
+    TITLE: ClassVar[str]
+    SLIDE: ClassVar[str] = "STEP"
+    EXAMPLE: ClassVar[str]  # a window, as one declares it
+
+    def __init__(self, *args, **keywords) -> None:
+        super().__init__(*args, **keywords)
+        self.windows: list[Window] = []
+        self._brackets: list[Span] = []  # where the windows say what they hold
+
+    @property
+    def convention(self) -> Convention:
+        return CONVENTIONS[self.TITLE]
+
+    # --- statements -----------------------------------------------------------------------
+
+    def statement(self, tree: Tree, **about) -> a.Statement:
+        if tree.data not in ("register", "query"):
+            return super().statement(tree, **about)
+        operator = target = period = None
+        query = tree
+        if tree.data == "register":
+            kind, name, *others, query = tree.children
+            for part in others:
+                if part.data == "computed":
+                    period = self._positive(part.children[0], "a period")
+                else:
+                    self.names.declare(part)
+            operator = kind if kind.type == "STREAM_OPERATOR" else None
+            about |= {"name": self._called(name), "prefixes": self.names.in_force}
+            target = None if kind.type == "QUERY" else self._stream_called(name)
+        form = query.children[0]
+        operator = self._operator(query, operator)
+        self.declare_windows(form)
+        report = self._report(form, period)
+        parsed = super().statement(query, **about)
+        if not self.windows:
+            raise self.source.error(
+                "the query has no window, so there is nothing that it could be evaluated over",
+                about["place"],
+                f"declare one, as in {self.EXAMPLE}; what has no windows is a query of EP-SPARQL",
+            )
+        self._check_report(report, form)
+        continuous = Continuous(tuple(self.windows), report, operator, self.convention.view)
+        query = replace(parsed.query, continuous=continuous)
+        if target is not None and isinstance(query, a.Construct):
+            query = replace(query, target=target)
+        return replace(parsed, query=query, window_places=tuple(self._brackets))
+
+    def _called(self, name: Token) -> str:
+        """What messages and outputs call a query that is registered."""
+        if name.type not in IRI_TOKENS:
+            return str(name)
+        value = self.iri(name).value
+        return _LAST_PART.search(value.rstrip("/#:"))[0] or value
+
+    def _stream_called(self, name: Token) -> NamedNode | None:
+        """The stream that others read what is constructed from; a bare name needs a base to be one."""
+        if name.type in IRI_TOKENS:
+            return self.iri(name)
+        return None if self.names.base is None else NamedNode(resolve(str(name), self.names.base))
+
+    def _operator(self, query: Tree, registered: Token | None) -> StreamOperator:
+        form = query.children[0]
+        clause = next((each for each in form.children if _is(each, "select_clause")), form)
+        own = [each for each in clause.children if _is(each, "STREAM_OPERATOR")]
+        clause.children = [each for each in clause.children if not _is(each, "STREAM_OPERATOR")]
+        for token in query.scan_values(lambda each: _is(each, "STREAM_OPERATOR")):
+            raise self.source.error(
+                f"{token.upper()} says what becomes of the answers of a whole query",
+                token,
+                "write it in the outermost SELECT, CONSTRUCT or ASK",
+            )
+        if own and registered is not None:
+            raise self.source.error(
+                f"the query is registered as {registered.upper()} already", own[0], "say it once"
+            )
+        said = own[0] if own else registered
+        if said is None:
+            return self.convention.operator or StreamOperator.RSTREAM
+        return StreamOperator(said.upper())
+
+    # --- reports --------------------------------------------------------------------------
+
+    def _report(self, form: Tree, period: int | None) -> Report:
+        clauses = [each for each in form.children if _is(each, "report")]
+        if not clauses:
+            return self.convention.report if period is None else Report(period=period)
+        if len(clauses) > 1:
+            raise self.source.error("REPORT is said twice", self.extent(clauses[1]), _ALL_IN_ONE)
+        report = Report(period=period)
+        for condition in clauses[0].children:
+            match condition.data:
+                case "on_close":
+                    report = replace(report, close=True)
+                case "on_change":
+                    report = replace(report, change=True)
+                case "on_tuple":
+                    report = replace(report, tick=Tick.TUPLE)
+                case "not_empty":
+                    report = replace(report, non_empty=True)
+                case _ if report.period is not None:
+                    raise self.source.error(
+                        "there is another period already", self.extent(condition), "a query has one"
+                    )
+                case _:
+                    report = replace(report, period=self._positive(condition.children[0], "a period"))
+        return report
+
+    def _check_report(self, report: Report, form: Tree) -> None:
+        """Refuse what would report at every instant."""
+        if report.change or report.period is not None or report.tick is Tick.TUPLE:
+            return
+        if not report.close:
+            clause = next(each for each in form.children if _is(each, "report"))
+            raise self.source.error(
+                "this would report at every instant at which there is something in a window",
+                self.extent(clause),
+                "say when, too: REPORT ON CHANGE, NOT EMPTY, or ON CLOSE, or EVERY … ",
+            )
+        for window, place in zip(self.windows, self._brackets, strict=True):
+            if window.spec.continuous:
+                raise self.source.error(
+                    "this window closes at every instant, and would report as often",
+                    place,
+                    f"give it a {self.SLIDE}, or say REPORT ON CHANGE",
+                )
+
+    # --- windows --------------------------------------------------------------------------
+
+    def declare_windows(self, form: Tree) -> None:
+        """Take the windows that the dataset of a query declares."""
+        raise NotImplementedError
+
+    def add_window(self, name: NamedNode | None, stream: Token, spec: Tree) -> None:
+        if stream.type == "VAR":
+            raise self.source.error(
+                f"{stream} is a variable, and a window reads one stream", stream, "name the stream by its IRI"
+            )
+        self.windows.append(Window(name, self.iri(stream), self.window_spec(spec)))
+        self._brackets.append(self.extent(spec))
+
+    def window_spec(self, tree: Tree) -> WindowSpec:
+        """What stands in brackets."""
+        return getattr(self, f"_{tree.data}")(tree)
+
+    def _range_window(self, tree: Tree) -> WindowSpec:
+        start = self._starting(tree)
+        width_tree, *more = (each for each in tree.children if not _is(each, "starting"))
+        width = self._positive(width_tree, "a window's width")
+        if not more:
+            return self.without_slide(tree, width, start)
+        slide = width if _is(more[0], "TUMBLING") else self._positive(more[0], f"a {self.SLIDE}")
+        return WindowSpec(Kind.TIME, width, slide, start, shows=self.convention.shows)
+
+    def without_slide(self, tree: Tree, width: int, start: int | None) -> WindowSpec:
+        """[RANGE …] and nothing more: tumbling, mostly."""
+        return WindowSpec(Kind.TIME, width, width, start, shows=self.convention.shows)
+
+    def _triples_window(self, tree: Tree) -> WindowSpec:
+        width, *slide = (self._positive_count(token) for token in tree.children)
+        return WindowSpec(Kind.TRIPLES, width, slide[0] if slide else 1, shows=Shows.CLOSED)
+
+    def _landmark_window(self, tree: Tree) -> WindowSpec:
+        durations = [each for each in tree.children if _is(each, "duration")]
+        slide = self._positive(durations[0], f"a {self.SLIDE}") if durations else 1
+        return WindowSpec(Kind.LANDMARK, slide=slide, start=self._starting(tree))
+
+    def _starting(self, tree: Tree) -> int | None:
+        clause = next((each for each in tree.children if _is(each, "starting")), None)
+        return None if clause is None else self.instant(clause.children[0])
+
+    def _positive(self, tree: Tree, what: str) -> int:
+        length = self.duration(tree)
+        if length <= 0:
+            how = "negative" if length < 0 else "zero"
+            raise self.source.error(
+                f"{what} cannot be {how}", self.extent(tree), "it is a length of time, longer than nothing"
+            )
+        return length
+
+    def _positive_count(self, token: Token) -> int:
+        count = int(token)
+        if count <= 0:
+            raise self.source.error(f"a number of triples cannot be {count}", token, "it is at least 1")
+        return count
+
+    def extent(self, tree: Tree) -> Span:
+        """Where a tree stands, with the words that are not in it."""
+        return self.source.span(tree.meta.start_pos, tree.meta.end_pos)
+
+
+_ALL_IN_ONE = "conditions that must all hold stand in one, as in REPORT ON CLOSE, NOT EMPTY"
+
+
+def _is(node: Tree | Token, kind: str) -> bool:
+    return (node.data if isinstance(node, Tree) else node.type) == kind
+
+
+class NamedWindowTranslator(WindowTranslator):
+    """FROM NAMED WINDOW <w> ON <s> [ … ], and WINDOW <w> { … }."""
+
+    def declare_windows(self, form: Tree) -> None:
+        for clause in form.children:
+            if _is(clause, "declared_window"):
+                self.declare_window(*clause.children)
+
+    def declare_window(self, name: Token, stream: Token, spec: Tree) -> NamedNode:
+        iri = self.window_name(name)
+        if any(window.name == iri for window in self.windows):
+            raise self.source.error(
+                f"there is a window {name} already", name, "each window of a query has a name of its own"
+            )
+        self.add_window(iri, stream, spec)
+        return iri
+
+    def window_name(self, token: Token) -> NamedNode:
+        if token.type == "VAR":
+            raise self.source.error(
+                f"{token} is a variable, and WINDOW names one window", token, "name it as it is declared"
+            )
+        return self.iri(token)
+
+    def known_window(self, token: Token) -> NamedNode:
+        """The name of a window that is declared."""
+        name = self.window_name(token)
+        if any(window.name == name for window in self.windows):
+            return name
+        declared = ", ".join(self.names.shown(window.name) for window in self.windows if window.name)
+        raise self.source.error(
+            f"there is no window {token}",
+            token,
+            f"declared are {declared}" if declared else f"declare it, as in {self.EXAMPLE}",
+        )
+
+    def _add_graph(self, before: a.Pattern, tree: Tree) -> a.Pattern:
+        name = tree.children[0]
+        if name.type != "VAR" and any(window.name == self.iri(name) for window in self.windows):
+            raise self.source.error(f"{name} is a window", name, f"write WINDOW {name} {{ … }}")
+        return super()._add_graph(before, tree)

@@ -1,0 +1,88 @@
+"""Random queries over windows as text: what is parsed is what was written (decision 0013)."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import fields, replace
+
+import pytest
+
+from oracle.vocabulary import iri
+from oracle.window_generator import make_repetition_case, make_window_case
+from oracle.window_model import StreamOperator
+from penstock.algebra import Construct, Extend, Node, Timestamp, Var
+from penstock.languages import parse_query
+from windows.cases import CASES, continuous, in_rspql
+
+COUNT = int(os.environ.get("PENSTOCK_TEXTS", "400"))
+LANGUAGES = {"C-SPARQL": "c-sparql", "RSP-QL": "rsp-ql", "CQELS-CEP": "cqels-cep"}
+
+
+def with_names(node, names: dict[Var, Var]):
+    """The node with other names for some variables."""
+    if isinstance(node, Var):
+        return names.get(node, node)
+    if isinstance(node, tuple):
+        return tuple(with_names(each, names) for each in node)
+    if isinstance(node, Node):
+        return replace(
+            node, **{field.name: with_names(getattr(node, field.name), names) for field in fields(node)}
+        )
+    return node
+
+
+def without_names_of_stamps(node):
+    """Timestamps under numbered names, in their order, and no BIND that only gives one another name."""
+    names: dict[Var, Var] = {}
+
+    def plain(node):
+        if isinstance(node, tuple):
+            return tuple(plain(each) for each in node)
+        if not isinstance(node, Node):
+            return node
+        made = replace(node, **{field.name: plain(getattr(node, field.name)) for field in fields(node)})
+        if isinstance(made, Extend) and isinstance(made.expression, Var) and made.expression in names:
+            names[made.var] = names[made.expression]
+            return made.pattern
+        if isinstance(made, Timestamp):
+            names[made.var] = Var(f"stamp{len(set(names.values()))}")
+        return made
+
+    made = plain(node)
+    return with_names(made, names) if names else made
+
+
+def check(said, query) -> None:
+    parsed = parse_query(said.text, language=LANGUAGES[said.language]).query
+    expected = query.registered
+    if said.language == "RSP-QL" and isinstance(expected, Construct):
+        expected = replace(expected, target=iri(":out"))
+    assert parsed.continuous == expected.continuous, said.text
+    assert without_names_of_stamps(parsed) == without_names_of_stamps(expected), said.text
+
+
+def test_what_is_printed_is_parsed_to_the_same():
+    seen = Counter()
+    for seed in range(COUNT):
+        case = make_window_case(seed)
+        for said in case.said:
+            check(said, case.query)
+            seen[said.language] += 1
+    assert min(seen[language] for language in LANGUAGES) >= COUNT // 10
+
+
+def test_what_is_printed_in_ep_sparql_is_parsed_to_the_same():
+    for seed in range(COUNT):
+        case = make_repetition_case(seed)
+        assert parse_query(case.text).query == case.query, case.text
+
+
+@pytest.mark.parametrize("operator", StreamOperator)
+def test_the_cases_of_the_table_are_parsed_to_the_same(operator):
+    said = 0
+    for case in CASES:
+        if (text := in_rspql(case, operator)) is not None:
+            check(text, continuous(case, operator))
+            said += 1
+    assert said > 20
