@@ -93,8 +93,7 @@ class WindowCase:
         lines.append(f"{self.query.report}, {self.query.operator.value}, view {self.query.view.value}")
         lines += ["query", f"  {self.body}"]
         for said in self.said:
-            beside = [str(each) for each in (said.report, said.operator) if each is not None]
-            lines += [" ".join([f"in {said.language}", *beside])]
+            lines.append(f"in {said.language}")
             lines += ["  " + line for line in said.text.splitlines()]
         return "\n".join(lines)
 

@@ -2,7 +2,8 @@
 
 What the languages share is the body: a SELECT, CONSTRUCT or ASK as SPARQL writes it, with `GRAPH :w` where
 a window is meant. It becomes algebra by the parser that there is; RSP-QL writes `WINDOW :w` instead.
-Repetitions, and the aggregates beside them, are written as decision 0013 proposes.
+What is not the convention of a language is said by REPORT and SELECT ISTREAM; repetitions, and the
+aggregates beside them, are written as decision 0013 says.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from oracle.window_model import (
     ContinuousQuery,
     Kind,
     Report,
-    StreamOperator,
+    Tick,
     Window,
     WindowSpec,
 )
 from penstock.terms import NamedNode
+from penstock.timeline import format_instant
 
 STAMP = "PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#>\n"
 
 
 @dataclass(frozen=True)
 class Said:
-    """A query as a language says it, and what is set beside the text because it has another convention."""
+    """A query as a language says it; `plain`: with nothing but the convention of the language."""
 
     language: str
     text: str
-    report: Report | None = None
-    operator: StreamOperator | None = None
+    plain: bool
 
 
 def short(name: NamedNode) -> str:
@@ -53,19 +54,23 @@ def seconds(duration: int) -> int:
 def window_in(language: str, spec: WindowSpec) -> str | None:
     """The window in brackets; None if the language has no words for it."""
     convention = CONVENTIONS[language]
-    if spec.start is not None or (spec.kind is Kind.TIME and spec.shows is not convention.shows):
+    if spec.kind is Kind.TIME and spec.shows is not convention.shows:
         return None
-    return {"C-SPARQL": _csparql, "RSP-QL": _rspql, "CQELS-CEP": _cqels}[language](spec)
+    text = {"C-SPARQL": _csparql, "RSP-QL": _rspql, "CQELS-CEP": _cqels}[language](spec)
+    if spec.start is None or text is None:
+        return text
+    return f'{text[:-1]} STARTING "{format_instant(spec.start)}"^^xsd:dateTime]'
 
 
 def _csparql(spec: WindowSpec) -> str | None:
     if spec.kind is Kind.TRIPLES:
         step = "" if spec.slide == 1 else f" STEP {spec.slide}"
         return f"[RANGE TRIPLES {spec.width}{step}]"
+    if spec.kind is Kind.LANDMARK:
+        step = "" if spec.continuous else f" STEP {seconds(spec.slide)}s"
+        return f"[RANGE UNBOUNDED{step}]"
     if spec.continuous or spec.opening:
         return None
-    if spec.kind is Kind.LANDMARK:
-        return f"[RANGE UNBOUNDED STEP {seconds(spec.slide)}s]"
     if spec.width == spec.slide:
         return f"[RANGE {seconds(spec.width)}s TUMBLING]"
     return f"[RANGE {seconds(spec.width)}s STEP {seconds(spec.slide)}s]"
@@ -75,12 +80,12 @@ def _rspql(spec: WindowSpec) -> str | None:
     if spec.kind is Kind.TRIPLES:
         step = "" if spec.slide == 1 else f" STEP {spec.slide}"
         return f"[TRIPLES {spec.width}{step}]"
+    step = "" if spec.continuous else f" STEP PT{seconds(spec.slide)}S"
+    if spec.kind is Kind.LANDMARK:
+        return f"[RANGE UNBOUNDED{step}]"
     if spec.continuous or spec.opening:
         return None
-    step = f"STEP PT{seconds(spec.slide)}S"
-    if spec.kind is Kind.LANDMARK:
-        return f"[RANGE UNBOUNDED {step}]"
-    return f"[RANGE PT{seconds(spec.width)}S {step}]"
+    return f"[RANGE PT{seconds(spec.width)}S{step}]"
 
 
 def _cqels(spec: WindowSpec) -> str | None:
@@ -96,6 +101,19 @@ def _cqels(spec: WindowSpec) -> str | None:
     return None if spec.opening else f"[RANGE {seconds(spec.width)}s SLIDE {seconds(spec.slide)}s]"
 
 
+def report_in(language: str, report: Report) -> str:
+    """The clause that says when windows report."""
+    period = "" if report.period is None else seconds(report.period)
+    conditions = {
+        "ON CLOSE": report.close,
+        "ON CHANGE": report.change,
+        "NOT EMPTY": report.non_empty,
+        f"EVERY PT{period}S" if language == "RSP-QL" else f"EVERY {period}s": report.period is not None,
+        "ON TUPLE": report.tick is Tick.TUPLE,
+    }
+    return "REPORT " + ", ".join(words for words, said in conditions.items() if said)
+
+
 # --- queries -----------------------------------------------------------------------------------------
 
 
@@ -108,27 +126,29 @@ def said_in(language: str, query: ContinuousQuery, body: str) -> Said | None:
     windows = [window_in(language, window.spec) for window in query.windows]
     if query.view is not convention.view or None in windows:
         return None
-    operator = None if convention.operator in (None, query.operator) else query.operator
+    plain = True
+    if convention.operator not in (None, query.operator):
+        plain, body = False, re.sub(r"\A\w+", rf"\g<0> {query.operator.value}", body)
     clauses = [_clause(language, w, text) for w, text in zip(query.windows, windows, strict=True)]
     if None in clauses:
         return None
-    report = None if query.report == convention.report else query.report
+    report = "" if query.report == convention.report else report_in(language, query.report)
     head, prologue = "", PROLOGUE
     if language == "C-SPARQL":
         every = ""
         if query.report.period is not None and query.report == Report(period=query.report.period):
-            every, report = f" COMPUTED EVERY {seconds(query.report.period)}s", None
+            every, report = f" COMPUTED EVERY {seconds(query.report.period)}s", ""
         head = f"REGISTER QUERY Asked{every} AS\n"
         prologue = PROLOGUE + (STAMP if "f:timestamp" in body else "")
     elif language == "RSP-QL":
         head = f"REGISTER {query.operator.value} :out AS\n"
-    text = _with_clauses(body, " ".join(clauses))
+    text = _with_clauses(body, " ".join([*clauses, report]).rstrip())
     for window in query.windows:
         if language == "RSP-QL" and window.name is not None:
             named = short(window.name)
             text = re.sub(rf"\bGRAPH {re.escape(named)}\b", f"WINDOW {named}", text)
     whole = f"{prologue}{head}{text}" if language == "RSP-QL" else f"{head}{prologue}{text}"
-    return Said(language, whole, report, operator)
+    return Said(language, whole, plain and not report)
 
 
 def _clause(language: str, window: Window, spec: str | None) -> str | None:
@@ -141,7 +161,7 @@ def _clause(language: str, window: Window, spec: str | None) -> str | None:
 
 def _with_clauses(body: str, clauses: str) -> str:
     before, where, after = body.partition(" WHERE ")
-    if not where:  # ASK { … }
+    if body.startswith("ASK"):  # a WHERE would be that of a sub-query
         before, brace, after = body.partition("{")
         return f"{before}{clauses} {brace}{after}"
     return f"{before} {clauses} WHERE {after}"
