@@ -42,7 +42,10 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
 
     def declare_windows(self, form: Tree) -> None:
         super().declare_windows(form)
+        inside: set[int] = set()  # sequences of triples
         for tree in form.iter_subtrees_topdown():
+            if tree.data in ("window_clause", "stream_clause"):
+                inside.update(id(each) for each in tree.find_data("sequence"))
             if tree.data == "window_clause":
                 name = tree.children[0]
                 if len(tree.children) > 2:
@@ -51,7 +54,7 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
             elif tree.data == "stream_clause":
                 _, stream, spec, _ = tree.children
                 self.add_window(self._nameless(tree), stream, spec)
-            elif tree.data == "sequence":
+            elif tree.data == "sequence" and id(tree) not in inside:
                 members = (member.children[0] for member in tree.children)
                 names = (each for each in members if isinstance(each, Token))
                 self._in_sequences.update(self.iri(name) for name in names)
@@ -155,9 +158,9 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
         name = self.known_window(token)
         clauses = self._clauses.get(name, [])
         if len(clauses) != 1:
-            many = f"{len(clauses)} WINDOW clauses" if clauses else "no WINDOW clause"
+            many = f"there are {len(clauses)} WINDOW clauses" if clauses else "there is no WINDOW clause"
             raise self.source.error(
-                f"SEQ names the window {token}, and there is {many} for it",
+                f"SEQ names the window {token}, and {many} for it",
                 token,
                 f"say what is looked for in it, once: WINDOW {token} {{ … }}",
             )

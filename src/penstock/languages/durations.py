@@ -48,9 +48,13 @@ class DurationTranslator(TermTranslator):
                 f"write PT{first}S for seconds, PT{first}M for minutes" if self.ISO else _UNIT_HINT,
             )
         if length.denominator != 1:
-            raise self.source.error("a length of time is a whole number of microseconds", tree)
+            raise self.source.error("this is finer than time, which has microseconds", tree, _UNIT_HINT)
         if abs(length) > LONGEST:
-            raise self.source.error("so long no stream is: it may be 10,000 years", tree)
+            raise self.source.error(
+                "no stream is as long as this: there are 9,999 years",
+                tree,
+                "[RANGE UNBOUNDED], or [ALL], keeps all",
+            )
         return int(length)
 
     def _iso_duration(self, token: Token) -> Fraction:

@@ -48,14 +48,15 @@ STREAM_LANGUAGES = (
     Foreign(
         "CQELS-CEP",
         _words(
-            rf"(?:[{{.]|\bWHERE) ?(?P<at>SEQ ?\(|WINDOW {_IRI} ON\b)|\bSTREAM {_IRI} \["
+            rf"(?:[{{.]|\bWHERE) ?(?P<at>SEQ ?\(|WINDOW {_IRI} ON\b|STREAM {_IRI} \[)"
             r"|\[ ?(?:RANGE \d[^\]]*SLIDE|TRIPLES [^\]]*SLIDE|NOW|ALL)\b"
         ),
         read_as=("cqels-cep",),
     ),
+    Foreign("RSP-QL", _words(r"\[ ?RANGE -?P[\dT]"), read_as=("rsp-ql",)),
     Foreign(
         "RSP-QL",
-        _words(r"\[ ?RANGE -?P[\dT]|\[ ?(?:RANGE|TRIPLES) [^\]]*\bSTEP\b"),
+        _words(r"\[ ?(?:RANGE|TRIPLES) [^\]]*\bSTEP\b"),
         read_as=("rsp-ql", "c-sparql"),
     ),
     Foreign("CQELS-CEP", _words(rf"\bNAMED WINDOW {_IRI} ON {_IRI} \["), read_as=("cqels-cep", "rsp-ql")),
@@ -98,10 +99,15 @@ def _visible(text: str) -> str:
     return _HIDING.sub(lambda found: found[0] if found[0].startswith("<") else " " * len(found[0]), text)
 
 
-def foreign(text: str, languages: tuple[Foreign, ...]) -> tuple[Foreign, int, int] | None:
-    """Which of these languages a text seems to be in, and where its words stand."""
+def foreign(text: str, languages: tuple[Foreign, ...], own: str = "") -> tuple[Foreign, int, int] | None:
+    """Which of these languages a text seems to be in, and where its words stand.
+
+    Words that the language of this name has, too, betray nothing.
+    """
     visible = _visible(text)
     for language in languages:
+        if own in language.read_as:
+            continue
         if found := language.words.search(visible):
             start, end = found.span("at") if found.groupdict().get("at") else found.span()
             return language, start, end

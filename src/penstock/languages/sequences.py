@@ -19,6 +19,7 @@ _HINTS = {
     "negated": "the sequence is parted at it, into what comes before and what comes after; what else must "
     "not happen is said by an event clause of its own, or with MINUS or NOT EXISTS",
     "alone": "what does not happen can be before, between or after things that do",
+    "runs": "a run is found from what happens before or after it",
     "adjacent": "put what they have in common into one, or a member that is not repeated between them",
     "both": "a run has at least one member: that there is none is !{ … }",
 }
@@ -76,7 +77,7 @@ class SequenceTranslator(SparqlTranslator):
         elif any(each.member.repeated for each in negated):
             place, hint = negated[0].place, _HINTS["both"]
         elif not positive or all(each.member.repeated for each in positive):
-            place, hint = written[0].place, _HINTS["alone"]
+            place, hint = written[0].place, _HINTS["alone" if not positive else "runs"]
         else:
             place, hint = _second_of_two(positive), _HINTS["adjacent"]
         raise self.source.error(problem, place, hint)

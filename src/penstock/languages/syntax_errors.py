@@ -38,6 +38,7 @@ _BAD_ESCAPE = re.compile(r"\\(?![tbnrf\\\"'])(?:[uU][0-9A-Fa-f]*|.)?", re.S)
 
 _TWO_WORDS = {"GROUP": "GROUP BY", "ORDER": "ORDER BY"}
 _DECLARATIONS = ("BASE", "PREFIX")
+_OF_RUNS = ("FIRST", "LAST")
 
 _END = "the end of the query"
 # How terminals other than keywords are called in "expected …", in this order.
@@ -71,10 +72,9 @@ def explain(
 ) -> QueryError:
     """The error of a text that the parser of a language has refused; words of `others` are known."""
     text = source.text
-    if found := foreign(text, language.hints.foreign):
+    if found := foreign(text, language.hints.foreign, language.name):
         other, start, end = found
-        if language.name not in other.read_as:
-            return _foreign_error(source, language, other, source.span(start, end))
+        return _foreign_error(source, language, other, source.span(start, end))
     attempt = lark.parse_interactive(text)
     try:
         for _ in attempt.iter_parse():
@@ -266,6 +266,10 @@ def _keyword_hint(
 ) -> str | None:
     """A better hint where the usual reason of a misplaced keyword is known."""
     keyword, hints = word[0].upper(), language.hints
+    if "a name" in expected.others:
+        return f"{keyword} is a keyword: choose another name, or an IRI"
+    if keyword in _OF_RUNS:
+        return f"it is of the members of a repetition: {{ … }}+ ({keyword}(?v) AS ?{keyword.lower()})"
     opened = [p for p in _open_brackets(source.text, word.start()) if source.text[p] == "{"]
     if opened:
         place = source.span(opened[-1], opened[-1] + 1)

@@ -151,7 +151,7 @@ class WindowTranslator(SparqlTranslator, DurationTranslator):
             raise self.source.error(
                 "this would report at every instant at which there is something in a window",
                 self.extent(clause),
-                "say when, too: REPORT ON CHANGE, NOT EMPTY, or ON CLOSE, or EVERY … ",
+                "say when, too: REPORT ON CHANGE, NOT EMPTY, or ON CLOSE, or EVERY …",
             )
         for window, place in zip(self.windows, self._brackets, strict=True):
             if window.spec.continuous:
