@@ -33,8 +33,9 @@ Language = Annotated[
     typer.Option(
         "--language",
         metavar="NAME",
-        help="What the queries are written in: ep-sparql, or sparql if what is not plain SPARQL 1.1 shall"
-        " be an error. [default: as the files' endings say: ep-sparql]",
+        help="What the queries are written in: ep-sparql, cqels-cep, c-sparql, rsp-ql, or sparql if what is"
+        " not plain SPARQL 1.1 shall be an error. [default: as the files' endings say, or what the text looks"
+        " like]",
         show_default=False,
     ),
 ]
