@@ -272,3 +272,48 @@ def test_a_pattern_that_cannot_be_used_is_an_error_in_every_solution(expression:
 @pytest.mark.parametrize("expression", ['REGEX(?x, "a+", "i")', "REGEX(?x, ?y)", 'REGEX(?x, "(", ?y)'])
 def test_a_pattern_that_may_be_used_is_none(expression: str):
     assert "type-error" not in codes(f"SELECT * {{ ?a :p ?x ; :q ?y FILTER ({expression}) }}")
+
+
+WINDOW = "SELECT ?x FROM NAMED WINDOW :w ON :s [{}] WHERE {{ WINDOW :w {{ ?x :p ?y }} }}"
+
+
+@pytest.mark.parametrize("window", ["RANGE PT1M STEP PT2M", "TRIPLES 2 STEP 3"])
+def test_a_slide_longer_than_the_window_leaves_gaps(window):
+    text = WINDOW.format(window)
+    assert codes(text) == ["window-gaps"]
+    assert at(text, "window-gaps") == window
+    assert "what falls between two windows is in none" in only(text, "window-gaps").message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WINDOW.format("RANGE PT1M STEP PT1M"),
+        WINDOW.format("RANGE 1m"),
+        WINDOW.format("NOW"),
+        WINDOW.format("TRIPLES 2 STEP 2"),
+        "SELECT ?x FROM STREAM :s [RANGE 1m STEP 1s] { ?x :p ?y }",
+        "SELECT ?x FROM STREAM :s [RANGE 1m] { ?x :p ?y OPTIONAL { ?x :q ?z } }",
+    ],
+)
+def test_nothing_is_found_about_these_windows(text):
+    assert codes(text) == []
+
+
+def test_a_window_that_nothing_leaves():
+    text = WINDOW.format("RANGE UNBOUNDED STEP PT1M")
+    assert codes(text) == ["unbounded-window"]
+    assert at(text, "unbounded-window") == "RANGE UNBOUNDED STEP PT1M"
+
+
+def test_a_window_that_no_pattern_looks_at():
+    unread = "FROM NAMED WINDOW :v ON :s [RANGE 1m]"
+    text = WINDOW.replace("WHERE", f"{unread} WHERE").replace(":w {{", ":v {{").format("NOW")
+    assert at(text, "unread-window") == "NOW"
+    assert codes(text) == ["unread-window"]
+
+
+def test_what_windows_read_is_read():
+    parsed = parse_query(PREFIXES + WINDOW.format("RANGE PT1M"))
+    catalog = Catalog((StreamName(iri("s").value), StreamName(iri("t").value)))
+    assert [each.code for each in run_findings([parsed], catalog)] == ["unread-stream"]

@@ -9,6 +9,8 @@
     type-error          an expression whose types do not fit: an error in every solution, too
     unread-stream       no query reads a registered stream (unread-graph: a static graph)
 
+and those of `windows` about windows.
+
 Each is a `Finding` at the place of its cause: the operator, the triple, the name, the expression.
 """
 
@@ -38,6 +40,7 @@ from penstock.functions.builtins import FUNCTIONS, PREDICATES
 from penstock.functions.evaluate import known_function
 from penstock.plan.advice.retention import Memory, author_name, memories
 from penstock.plan.advice.type_errors import type_errors
+from penstock.plan.advice.windows import window_findings
 from penstock.plan.analysis.bounds import duration_bound
 from penstock.plan.analysis.leaves import query_leaves
 from penstock.plan.analysis.reads import reads_stream
@@ -68,9 +71,12 @@ def query_findings(parsed: ParsedQuery, catalog: Catalog) -> tuple[Finding, ...]
         *_never_bound(parsed, place),
         *_cartesian(query.pattern, dataset, place, ()),
         *_unbounded(query.pattern, dataset, place),
+        *window_findings(parsed),
     ]
     if query.scope != STREAM:  # an element is small, and forgotten at once
         found = [each for each in found if each.code not in ("cartesian-sequence", "unbounded-state")]
+    if query.continuous is not None:  # what windows show is bounded by these
+        found = [each for each in found if each.code != "unbounded-state"]
     found = [each if each.span else replace(each, span=parsed.place) for each in found]
     return tuple(dict.fromkeys(found))
 
