@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from dataclasses import fields, replace
 
@@ -12,6 +13,7 @@ from oracle.vocabulary import iri
 from oracle.window_generator import make_repetition_case, make_window_case
 from oracle.window_model import StreamOperator
 from penstock.algebra import Construct, Extend, Node, Timestamp, Var
+from penstock.errors import QueryError
 from penstock.languages import parse_query
 from windows.cases import CASES, continuous, in_rspql
 
@@ -53,13 +55,32 @@ def without_names_of_stamps(node):
     return with_names(made, names) if names else made
 
 
-def check(said, query) -> None:
-    parsed = parse_query(said.text, language=LANGUAGES[said.language]).query
+REPETITION = re.compile(r"\{[^{}]*\}\+(?: \(\w+\([^()]*\) AS \?\w+\))*")
+
+
+def parsed_or_refused(text: str, language: str):
+    """The query; None if it uses outside of a repetition what only that has (decision 0013)."""
+    try:
+        return parse_query(text, language=language).query
+    except QueryError as problem:
+        name = re.fullmatch(r"\?(\w+) is in a repetition only, .*", problem.message)[1]
+        others = REPETITION.sub("", text)
+        having = [each for each in REPETITION.findall(text) if re.search(rf"\?{name}\b", each)]
+        assert len(having) > 1 or re.search(rf"\?{name}\b", others), text
+        assert not re.search(rf"[(,] \{{[^{{}}]*\?{name}\b[^{{}}]*\}}(?= ?[,)])", others), text
+        return None
+
+
+def check(said, query) -> bool:
+    parsed = parsed_or_refused(said.text, LANGUAGES[said.language])
+    if parsed is None:
+        return False
     expected = query.registered
     if said.language == "RSP-QL" and isinstance(expected, Construct):
         expected = replace(expected, target=iri(":out"))
     assert parsed.continuous == expected.continuous, said.text
     assert without_names_of_stamps(parsed) == without_names_of_stamps(expected), said.text
+    return True
 
 
 def test_what_is_printed_is_parsed_to_the_same():
@@ -67,15 +88,18 @@ def test_what_is_printed_is_parsed_to_the_same():
     for seed in range(COUNT):
         case = make_window_case(seed)
         for said in case.said:
-            check(said, case.query)
-            seen[said.language] += 1
+            seen[said.language] += check(said, case.query)
     assert min(seen[language] for language in LANGUAGES) >= COUNT // 10
 
 
 def test_what_is_printed_in_ep_sparql_is_parsed_to_the_same():
+    same = 0
     for seed in range(COUNT):
         case = make_repetition_case(seed)
-        assert parse_query(case.text).query == case.query, case.text
+        if (parsed := parsed_or_refused(case.text, "ep-sparql")) is not None:
+            assert parsed == case.query, case.text
+            same += 1
+    assert same > 0.9 * COUNT
 
 
 @pytest.mark.parametrize("operator", StreamOperator)
@@ -83,6 +107,5 @@ def test_the_cases_of_the_table_are_parsed_to_the_same(operator):
     said = 0
     for case in CASES:
         if (text := in_rspql(case, operator)) is not None:
-            check(text, continuous(case, operator))
-            said += 1
+            said += check(text, continuous(case, operator))
     assert said > 20

@@ -221,7 +221,15 @@ DEFAULTS = {"c-sparql": "[RANGE 1m]", "rsp-ql": "[RANGE PT1M]", "cqels-cep": "[R
 @pytest.mark.parametrize("language", DEFAULTS)
 @pytest.mark.parametrize("word", ["ISTREAM", "dstream", "RSTREAM"])
 @pytest.mark.parametrize(
-    "form", ["SELECT {} DISTINCT ?x", "CONSTRUCT {} {{ ?x :q ?y }}", "ASK {}", "SELECT {} *"]
+    "form",
+    [
+        "SELECT {} DISTINCT ?x",
+        "CONSTRUCT {} {{ ?x :q ?y }}",
+        "ASK {}",
+        "SELECT {} *",
+        "DESCRIBE {} ?x",
+        "DESCRIBE {} *",
+    ],
 )
 def test_a_query_says_what_becomes_of_its_answers(language, word, form):
     parsed = parse_query(over(DEFAULTS[language], language, form.format(word)), language=language)

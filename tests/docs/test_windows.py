@@ -1,0 +1,21 @@
+"""The examples of the pages on languages over windows are true, by the definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from docs import windows
+from docs.page import examples_of
+
+PAGES = Path(__file__).resolve().parent.parent.parent / "docs"
+LANGUAGES = ("c-sparql", "rsp-ql", "cqels-cep")
+EXAMPLES = [(language, each) for language in LANGUAGES for each in examples_of(PAGES / f"{language}.md")]
+
+
+@pytest.mark.parametrize(
+    ("language", "example"), EXAMPLES, ids=[f"{language} {each.title}" for language, each in EXAMPLES]
+)
+def test_by_the_definitions(language, example):
+    assert windows.answer(example, language) == example.expected()
