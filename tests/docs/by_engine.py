@@ -40,9 +40,10 @@ def run(
     graphs: Sequence[StaticGraph],
     elements: Iterable[Element],
     shards: int,
+    stream: str | None = None,
 ) -> list[tuple[list[str], Counter]]:
     """The answers of all queries, fed with one element per batch in the order of time."""
-    catalog = Catalog((StreamName(None),), tuple(GraphName(graph.iri) for graph in graphs))
+    catalog = Catalog((StreamName(stream),), tuple(GraphName(graph.iri) for graph in graphs))
     shapes = shapes_of(queries)
     program = Program(make_plan(queries, catalog, [s.name for s in shapes]), graphs, shards=shards)
     live = [program.open(number) for number in range(shards)]

@@ -1,4 +1,4 @@
-"""Answers an example over windows by the oracle: a row for each solution, with the instant it is given at."""
+"""Answers an example over windows by the oracle and by the engine; its windows read one stream."""
 
 from __future__ import annotations
 
@@ -7,43 +7,53 @@ from dataclasses import replace
 
 import pyoxigraph as ox
 
+from docs import by_engine
 from docs.by_oracle import elements_of
 from docs.page import Example
 from oracle.cases import Element
 from oracle.model import StaticGraph, TimedDataset
 from oracle.window_model import ContinuousQuery, View
 from oracle.windows import Knowledge, given
+from penstock.algebra import ParsedQuery
+from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
 from penstock.sinks.answers import plain_text
-from penstock.terms import NamedNode
 from penstock.timeline import format_instant
 
 
-def answer(example: Example, language: str) -> tuple[list[str], Counter]:
-    """The header and the rows: when it is given, the variables, and where solutions have one the interval."""
-    (text,) = example.queries
-    query = parse_query(text, language=language).query
+def by_definition(example: Example, language: str) -> tuple[list[str], Counter]:
+    """The header and the rows as CSV has them; what has no interval has the instant at which it is given."""
+    query = _query(example, language).query
     how = query.continuous
     asked = ContinuousQuery(replace(query, continuous=None), how.windows, how.report, how.operator, how.view)
-    elements = [Element(tuple(t), start, end) for t, start, end in elements_of(example.stream)]
-    streams = {window.stream: elements for window in how.windows}
-    timed = how.view is View.ELEMENT
+    streams = {window.stream: _elements(example) for window in how.windows}
     names = [var.name for var in query.vars]
+    graph = StaticGraph(frozenset(_static(example)))
+    knowledge = Knowledge(((None, TimedDataset((graph,))),))
     rows: Counter = Counter()
-    for at, row, count in given(asked, streams, _knowledge(example)):
-        interval = (format_instant(row.start), format_instant(row.end)) if timed else ()
-        rows[format_instant(at), *(_shown(row.value(name)) for name in names), *interval] += count
-    return ["given", *names, *(("start", "end") if timed else ())], rows
+    for at, row, count in given(asked, streams, knowledge):
+        start, end = (row.start, row.end) if how.view is View.ELEMENT else (at, at)
+        values = (plain_text(str(row.value(name))) for name in names)
+        rows[*values, format_instant(start), format_instant(end)] += count
+    return [*names, "start", "end"], rows
 
 
-def _knowledge(example: Example) -> Knowledge:
-    if not example.graph:
-        return Knowledge()
-    quads = ox.parse(example.graph.encode(), ox.RdfFormat.TURTLE)
-    graph = StaticGraph(frozenset((quad.subject, quad.predicate, quad.object) for quad in quads))
-    named = {} if example.graph_name is None else {NamedNode(example.graph_name): (graph,)}
-    return Knowledge(((None, TimedDataset(() if named else (graph,), named)),))
+def by_the_engine(example: Example, language: str, shards: int = 2) -> tuple[list[str], Counter]:
+    parsed = _query(example, language)
+    (stream,) = {window.stream.value for window in parsed.query.continuous.windows}
+    graphs = [graph_of(_static(example), None)] if example.graph else []
+    return by_engine.run([parsed], graphs, _elements(example), shards, stream)[-1]
 
 
-def _shown(term) -> str:
-    return "" if term is None else plain_text(str(term))
+def _query(example: Example, language: str) -> ParsedQuery:
+    (text,) = example.queries
+    return parse_query(text, language=language)
+
+
+def _elements(example: Example) -> list[Element]:
+    return [Element(tuple(t), start, end) for t, start, end in elements_of(example.stream)]
+
+
+def _static(example: Example) -> list[tuple]:
+    quads = ox.parse((example.graph or "").encode(), ox.RdfFormat.TURTLE)
+    return [(quad.subject, quad.predicate, quad.object) for quad in quads]

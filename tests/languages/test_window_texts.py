@@ -67,7 +67,6 @@ def parsed_or_refused(text: str, language: str):
         others = REPETITION.sub("", text)
         having = [each for each in REPETITION.findall(text) if re.search(rf"\?{name}\b", each)]
         assert len(having) > 1 or re.search(rf"\?{name}\b", others), text
-        assert not re.search(rf"[(,] \{{[^{{}}]*\?{name}\b[^{{}}]*\}}(?= ?[,)])", others), text
         return None
 
 
@@ -88,8 +87,9 @@ def test_what_is_printed_is_parsed_to_the_same():
     for seed in range(COUNT):
         case = make_window_case(seed)
         for said in case.said:
-            seen[said.language] += check(said, case.query)
+            seen[said.language if check(said, case.query) else "refused"] += 1
     assert min(seen[language] for language in LANGUAGES) >= COUNT // 10
+    assert seen["refused"] < 0.05 * sum(seen.values())
 
 
 def test_what_is_printed_in_ep_sparql_is_parsed_to_the_same():
