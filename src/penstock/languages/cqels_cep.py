@@ -108,9 +108,9 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
                 else:
                     background = join(background, alone)
         background = join(background, block.pattern())
-        return self._whole_group(events, background, None), self._condition(filters)
+        return self._whole_group(events, background, None), self._all_of(filters)
 
-    def _condition(self, filters: list[Tree]) -> a.Expression | None:
+    def _all_of(self, filters: list[Tree]) -> a.Expression | None:
         return conjunction([self.expression(each.children[0]) for each in filters])
 
     def _whole_group(self, events: a.Pattern | None, background: a.Pattern, tree: Tree | None) -> a.Pattern:
@@ -185,7 +185,7 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
 
     def _filtered(self, pattern: a.Pattern, tree: Tree) -> a.Pattern:
         filters = [child for child in tree.children if child.data == "filter"]
-        return with_filter(pattern, self._condition(filters))
+        return with_filter(pattern, self._all_of(filters))
 
     def _triple_sequence(self, tree: Tree) -> a.EventSequence:
         written = []
