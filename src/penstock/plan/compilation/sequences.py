@@ -157,7 +157,7 @@ class SequenceCompiler(PathCompiler):
         if any(member.repeated for member in node.members):
             if negated is not None or context.window is None:
                 raise QueryError("a repetition beside an absent member, or over windows, is not built yet")
-            return self._repeated(node.members, context)
+            return self._with_repetitions(node.members, context)
         if negated is None:
             return self._chain(node.members, context)
         absent = self.pattern(node.members[negated].pattern, context)
@@ -186,7 +186,7 @@ class SequenceCompiler(PathCompiler):
             step, later = merged(branches), cuts
         return step
 
-    def _repeated(self, members: tuple[a.Member, ...], context: Context) -> Step:
+    def _with_repetitions(self, members: tuple[a.Member, ...], context: Context) -> Step:
         """SEQ with runs, of one window: for every choice of the single members all that lies between them."""
         if not all(isinstance(member.pattern, a.BGP) for member in members):
             raise QueryError("a repetition beside another sequence is not built yet")
