@@ -137,6 +137,12 @@ def entailed(
     """
     if not entailment.rules:
         return Entailed(tuple(graphs), queries=tuple(queries))
+    if entailment.scope is Scope.STREAM and any(each.query.continuous for each in queries):
+        raise UsageError(
+            "what rules derive from several elements is in no window: queries over windows and --scope stream"
+            " exclude each other",
+            hint="rules with --scope element apply to each element, and what follows is in its windows",
+        )
     queries, said = with_direct_semantics(queries, entailment.rules)
     expressions = (graph_of(said, None, key=key),) if said else ()
     graphs = [*(graph.keyed(key) for graph in graphs), *expressions]

@@ -81,6 +81,11 @@ def in_scope(
             " --query-scope element and --scope stream exclude each other",
             hint="leave one of them out: rules with --scope element apply to each element by itself",
         )
+    queries = list(queries)
+    if any(query.query.continuous for query in queries):
+        raise UsageError(
+            "queries over windows have no other scope than their windows", hint="leave --query-scope out"
+        )
     return [with_scope(query, QUERY_SCOPES[scope]) for query in queries]
 
 
