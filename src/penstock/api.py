@@ -357,7 +357,11 @@ class Engine(Registrations):
         found = []
         of_inputs = [(None, finding) for finding in (*input_findings(self.streams), *self._of_knowledge())]
         of_rules = rule_findings(self.entailment)
-        for query, finding in [*of_rules, *pipeline.findings(self.queries, catalog), *of_inputs]:
+        for query, finding in [
+            *of_rules,
+            *pipeline.findings(self.queries, catalog, rules=bool(self.rules)),
+            *of_inputs,
+        ]:
             key = (query.text if query is not None else None, finding)
             if key not in self._told:
                 self._told.add(key)

@@ -141,19 +141,22 @@ def check(
     with over_streams(entailment.scope is Scope.STREAM):
         make_plan(planned, catalog, names_of(planned), feeds=feed)
     yield from rule_findings(entailment)
-    yield from findings(queries, catalog, registered=bool(streams))
+    yield from findings(queries, catalog, registered=bool(streams), rules=bool(entailment.rules))
 
 
 def findings(
-    queries: Sequence[ParsedQuery], catalog: Catalog, *, registered: bool = True
+    queries: Sequence[ParsedQuery], catalog: Catalog, *, registered: bool = True, rules: bool = False
 ) -> Iterable[tuple[ParsedQuery | None, Finding]]:
-    """What looks wrong about queries that can be planned, and (`registered`) about the sources."""
+    """What looks wrong about queries that can be planned, and (`registered`) about the sources.
+
+    Sources are also read by `rules`, if there are some.
+    """
     catalog = catalog.with_targets(query.query for query in queries)
     for query in queries:
         for finding in query_findings(query, catalog):
             yield query, finding
     if registered:
-        for finding in run_findings(queries, catalog):
+        for finding in run_findings(queries, catalog, rules=rules):
             yield None, finding
 
 

@@ -253,6 +253,13 @@ def test_streams_and_graphs_that_nobody_reads():
     assert len(run_findings([places], catalog)) == 2
 
 
+def test_rules_read_the_graph_without_a_name():
+    catalog = Catalog((StreamName(iri("prices").value),), (GraphName(),))
+    prices = parse_query(PREFIXES + "SELECT * FROM :prices { ?a :p ?x }")
+    assert [f.code for f in run_findings([prices], catalog)] == ["unread-graph"]
+    assert run_findings([prices], catalog, rules=True) == ()
+
+
 @pytest.mark.parametrize(
     ("expression", "why"),
     [

@@ -81,8 +81,13 @@ def query_findings(parsed: ParsedQuery, catalog: Catalog) -> tuple[Finding, ...]
     return tuple(dict.fromkeys(found))
 
 
-def run_findings(queries: Sequence[ParsedQuery], catalog: Catalog) -> tuple[Finding, ...]:
-    """The findings about what is registered: streams and static graphs that nobody reads."""
+def run_findings(
+    queries: Sequence[ParsedQuery], catalog: Catalog, *, rules: bool = False
+) -> tuple[Finding, ...]:
+    """The findings about what is registered: streams and static graphs that nobody reads.
+
+    If there are `rules`, these read the graphs that have no name.
+    """
     read: set[Source] = set()
     for parsed in queries:
         for leaf in query_leaves(parsed.query, _known_part(catalog, parsed)):
@@ -92,7 +97,7 @@ def run_findings(queries: Sequence[ParsedQuery], catalog: Catalog) -> tuple[Find
         if Stream(place) not in read:
             found.append(_unread("stream", stream.iri))
     for place, graph in enumerate(catalog.graphs):
-        if Static(place) not in read:
+        if Static(place) not in read and not (rules and graph.iri is None):
             found.append(_unread("graph", graph.iri))
     return tuple(dict.fromkeys(found))
 
