@@ -25,3 +25,10 @@ def test_continuous_queries_give_what_the_oracle_says(first: int, shards: int):
         agreed += 1
         rows += wanted.total()
     assert agreed >= 10 and rows > 50
+
+
+@pytest.mark.parametrize("shards", [1, 2, 8])
+def test_what_follows_from_static_graphs_alone_is_new_once(shards: int):
+    """The first batch passes the first report already: all shards have the answer, one of them gives it."""
+    case = alone(make_window_case(1_011_865))
+    assert given_by_engine(case, shards) == given_by(case)

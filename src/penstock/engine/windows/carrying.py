@@ -50,7 +50,7 @@ class Carrying:
         found = []
         for rows in self.store.parts.values():
             at = rows.ids[-1, : rows.count] - NO_ID
-            chosen = (at >= begin) & (at < end)
+            chosen = (at >= begin) & (at < end) & (at != _EVER)  # the first step begins at NEVER
             if ever and not begun:
                 chosen |= at == _EVER
             if chosen.any():
