@@ -13,7 +13,6 @@ import penstock
 from penstock import cli
 from penstock.api import Engine
 from penstock.errors import InputError
-from penstock.sinks import SideOutputs
 
 pytestmark = pytest.mark.usefixtures("spark")
 READS = "http://example.org/reads"
@@ -76,20 +75,24 @@ def test_an_element_that_comes_too_late_is_kept_whole_and_counted_once(tmp_path,
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(f"SELECT * WHERE {{ ?s <{READS}> ?v }} SEQ {{ ?t <{READS}> ?w }}")
     (tmp_path / "s.nq").write_text(line(9))
-    original, run, stop = SideOutputs.write, Engine.run, threading.Event()
+    run, stop = Engine.run, threading.Event()
     late = line(1) + line(1, '"2"').replace(READS, "urn:unread") + line(3).replace(READS, "urn:unread")
     pieces = iter([late + line(30)])
 
-    def write(self, batch_id, rejected=(), late=(), inconsistent=()):
-        """Also goes on with the stream, once the first piece was read: minutes 1 and 3 are too late."""
-        original(self, batch_id, rejected, late, inconsistent)
-        with (tmp_path / "s.nq").open("a") as file:
-            file.write(next(pieces, ""))
-        if late:
-            stop.set()
+    def going_on(self, *, on_batch, **options):
+        """Goes on with the stream, once its first element was read: minutes 1 and 3 are too late."""
 
-    monkeypatch.setattr(SideOutputs, "write", write)
-    monkeypatch.setattr(Engine, "run", lambda self, **options: run(self, **options, stop=stop))
+        def take(batch):
+            on_batch(batch)
+            if batch.late:
+                stop.set()
+            elif batch.statistics.elements:
+                with (tmp_path / "s.nq").open("a") as file:
+                    file.write(next(pieces, ""))
+
+        return run(self, on_batch=take, **options, stop=stop)
+
+    monkeypatch.setattr(Engine, "run", going_on)
     assert cli.call("run q.rq --stream s.nq --follow --lateness 5m --out found.csv".split()) == 0
     records = [json.loads(text) for text in (tmp_path / "found.csv.late.jsonl").read_text().splitlines()]
     assert records == [
