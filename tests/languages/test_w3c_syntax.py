@@ -11,13 +11,15 @@ from pyoxigraph import NamedNode, RdfFormat, Store
 
 from penstock.algebra.printing import to_sexpr
 from penstock.errors import QueryError
-from penstock.languages import LANGUAGES, UPDATES, parse, parse_query
+from penstock.languages import UPDATES, parse, parse_query
 from penstock.terms import RDF, Vocabulary
 from shared_data import shared
 
 MF = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
 QT = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
 
+LANGUAGES = ("sparql", "ep-sparql")
+"""Those in which all of SPARQL 1.1 is written; queries of the others have windows."""
 SUITE = shared("w3c", "sparql", "sparql11")
 EVALUATION_FOLDERS = (
     "aggregates bind bindings cast construct csv-tsv-res exists functions grouping json-res "

@@ -73,7 +73,8 @@ def test_all_operators_occur():
     for seed in (*range(300), *range(NESTED, NESTED + 20)):
         for query in parsed(make_case(seed)):
             walk(query)
-    patterns = {kind.__name__ for kind in algebra.Pattern.__args__}
+    # Those of windows are named only; the generator of queries over windows has them.
+    patterns = {kind.__name__ for kind in algebra.Pattern.__args__ if isinstance(kind, type)}
     paths = {kind.__name__ for kind in algebra.Path.__args__ if kind is not NamedNode}
     forms = {"Select", "Construct", "Ask", "Describe", "Exists"}
     functions = {*algebra.TIME_FUNCTIONS, "BOUND", "IF", "COALESCE", "IN", "NOTIN"}
