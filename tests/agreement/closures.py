@@ -36,7 +36,7 @@ from penstock.terms import BlankNode, NamedNode, Term
 
 KEY = 7
 MOST_QUADS = 1500
-TINY = Limits(cells=2, misses=1, harm=1, ways=1, room=40, epoch=3)
+TINY = Limits(cells=2, misses=1, harm=1, ways=1, heads=1, room=40, epoch=3)
 """Cases whose fixpoint is larger are left out."""
 
 

@@ -51,7 +51,7 @@ PREDICATES = [
     NamedNode(RDF.type.value.replace("type", "first")),
     NamedNode(RDF.type.value.replace("type", "rest")),
 ]
-TINY = Options(memory=Limits(cells=2, misses=1, harm=1, ways=1, room=40, epoch=3), at_a_time=3)
+TINY = Options(memory=Limits(cells=2, misses=1, harm=1, ways=1, heads=1, room=40, epoch=3), at_a_time=3)
 """What is remembered of leading atoms is full at once, does not pay, has too many rows, each now and then."""
 NIL = NamedNode(RDF.type.value.replace("type", "nil"))
 
@@ -158,6 +158,36 @@ def test_what_is_no_triple_is_dropped_and_counted():
     made = closure_of(["literal"], [[(ex("a"), ex("v"), Literal("1")), (ex("a"), RDF.type, ex("A"))]])
     assert made.inferred.shape[1] == 0
     assert made.dropped == {"literal": 1}
+
+
+@pytest.mark.parametrize("options", [OPTIONS, TINY, Options(specialise=False)])
+@pytest.mark.parametrize("count", [3, 40, 500])
+def test_a_row_that_derives_more_than_there_is_room_for(count, options):
+    """It is taken again with more room: what it derives, drops and gives out counts once."""
+    texts = (
+        "INSERT { ?y :r ?b . ?a :r ?b . ?b :s ?x } WHERE { ?a :q ?b . ?x :p ?y }",
+        "INSERT { ?a :t ?n } WHERE { ?a :q ?b . ?x :p ?y BIND (STR(?b) AS ?n) }",
+        "SELECT ?b WHERE { ?a :q ?b . ?x :p ?y }",
+    )
+    triples = [(ex(f"a{n}"), ex("q"), ex(f"b{n}")) for n in range(count)]
+    given = graph_of([*triples, (ex("x"), ex("p"), Literal("l"))], None, key=7)
+    names = ("pairs", "texts", "check")
+    made = Closure([rule(name, text) for name, text in zip(names, texts, strict=True)], 7, options)
+    made.add(given.triples, given.terms)
+    assert made.dropped == {"pairs": count}
+    assert made.derived == {"pairs": 2 * count, "texts": count}
+    assert made.triples.shape[1] == 4 * count + 1
+    assert len(made.conflicts()) == count
+    assert sum(len(elements) for _, elements, _ in made._run.reported) == count
+
+
+@pytest.mark.parametrize("options", [OPTIONS, TINY, Options(specialise=False)])
+def test_a_rule_with_more_heads_than_bits(options):
+    heads = " . ".join(f"?x :h{number} ?y" for number in range(70))
+    given = graph_of([(ex(f"a{n}"), ex("p"), ex("b")) for n in range(50)], None, key=7)
+    made = Closure([rule("many", f"INSERT {{ {heads} }} WHERE {{ ?x :p ?y }}")], 7, options)
+    made.add(given.triples, given.terms)
+    assert made.derived == {"many": 3500}
 
 
 def test_inventing_without_end_is_stopped():

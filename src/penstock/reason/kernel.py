@@ -13,7 +13,7 @@ import numpy as np
 from penstock.jit import njit
 from penstock.reason.classes import breaks, renamed, representative, stale
 from penstock.reason.code import COPIED, NEW_PATH, WORKINGS_ID
-from penstock.reason.leading import NEXT, WAY, begin_anew, note_leading, pays, recalled, remember
+from penstock.reason.leading import HEADS, NEXT, WAY, begin_anew, note_leading, pays, recalled, remember
 from penstock.reason.matching import advance, entry_of, fits, open_to, pair_of, term_at
 from penstock.reason.quads import DEAD, LITERAL, PATH, enter, entered, find, link
 
@@ -21,7 +21,6 @@ from penstock.reason.quads import DEAD, LITERAL, PATH, enter, entered, find, lin
 # row that is being taken, whether it is for another time, and how much was given out before it.
 COUNT, DONE, TURN, GIVEN, PAIRED, ROW, REPEATED, GIVEN_BEFORE, PAIRED_BEFORE, DROPPED_KEPT = range(10)
 FINISHED, ROOM, STALE, BROKEN = range(4)  # why `take` has stopped
-KNOWN_HEADS = 64
 
 
 @njit(cache=True)
@@ -248,7 +247,7 @@ def close(code, below, table, count, done, limit, derived, dropped, memory, agai
         np.zeros(code.most, np.uint8),
         np.zeros(code.most + 1, np.int64),
         np.zeros(code.most + 1, np.bool_),
-        np.zeros((KNOWN_HEADS + 1, 8), np.int64),
+        np.zeros((memory[0][HEADS] + 1, 8), np.int64),
     )
     found, pairs = np.empty((16, code.most + 2), np.int64), np.empty((4, 5), np.int64)
     kept = np.empty_like(dropped)

@@ -17,7 +17,7 @@ from penstock.reason.quads import LITERAL, find, key_of
 
 BROUGHT = 1 << 40  # more harm than any: rows of an element lead for this element alone
 USED, VERSION, BLAMED, NEXT = range(4)  # in a memory's state
-MISSES, HARM, WAYS = 1, 2, 3  # in its limits
+MISSES, HARM, WAYS, HEADS = 1, 2, 3, 4  # in its limits
 WAY = 4  # numbers that a way has at least
 
 
@@ -28,6 +28,7 @@ class Limits(NamedTuple):
     misses: int = 1 << 8  # of a predicate, after which remembering must have paid
     harm: int = 1 << 4  # that the rows of a predicate may do
     ways: int = 1 << 8  # in which a variant may go on behind its leading atoms
+    heads: int = 1 << 6  # of one predicate (with its object) that are known to be made by others, too
     room: int = 1 << 17  # numbers, for all ways
     epoch: int = 1 << 8  # rows after which everything gets another chance; then four times as many, and so on
 
