@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from penstock.errors import InputError
-from penstock.knowledge.files import RESTED, GraphFile, GraphFiles
+from penstock.knowledge.files import PATIENCE, READ_AGAIN, RESTED, GraphFile, GraphFiles
 from penstock.knowledge.graphs import graph_of
 
 NOW = 1_000_000_000.0
@@ -106,6 +108,93 @@ def test_a_file_that_vanishes_is_still_known_and_said_once(tmp_path, clock):
     write(path, fact("b"), clock)
     clock.now += 5
     assert file.news(clock.now)
+
+
+class Waiting:
+    """Time that goes on only when somebody waits; each time, somebody writes the next text into the file."""
+
+    def __init__(self, path: Path, clock: Clock, texts: list[str]) -> None:
+        self.path, self.clock, self.texts, self.times = path, clock, list(texts), 0
+
+    def __call__(self, seconds: float) -> None:
+        self.clock.now += seconds
+        self.times += 1
+        if self.texts:
+            write(self.path, self.texts.pop(0), self.clock)
+
+
+@pytest.mark.parametrize("first", ["<http://e/a> <http", ""])  # in the middle, and just emptied
+def test_a_file_that_is_being_written_when_it_is_opened_is_waited_for(tmp_path, clock, first):
+    path = tmp_path / "g.nt"
+    write(path, first, clock)
+    wait = Waiting(path, clock, [fact("a")[:-9], fact("a") + fact("b")[:9], fact("a") + fact("b")])
+    file = GraphFile(path, now=clock, wait=wait)
+    assert size(file) == 2 and wait.times == 3
+    clock.now += 5
+    assert not file.news(clock.now)
+
+
+def test_a_file_that_is_written_while_it_is_read_is_read_again(tmp_path, clock, monkeypatch):
+    path = tmp_path / "g.nt"
+    write(path, fact("a"), clock)
+    read = GraphFile._read
+
+    def read_slowly(file):
+        found = read(file)
+        if len(found[0]) == 1:  # its second part comes behind what was read
+            write(path, fact("a") + fact("b"), clock)
+        return found
+
+    monkeypatch.setattr(GraphFile, "_read", read_slowly)
+    wait = Waiting(path, clock, [])
+    assert size(GraphFile(path, now=clock, wait=wait)) == 2 and wait.times == 1
+
+
+@pytest.mark.parametrize("ago", [RESTED, -3600.0])  # a time in the future says nothing about now
+def test_a_broken_file_that_has_rested_is_refused_at_once(tmp_path, clock, ago):
+    path = tmp_path / "g.nt"
+    write(path, "<broken", clock)
+    clock.now += ago
+    wait = Waiting(path, clock, [fact("a")])
+    with pytest.raises(InputError, match="g.nt:1"):
+        GraphFile(path, now=clock, wait=wait)
+    assert wait.times == 0
+
+
+def test_a_broken_file_is_refused_when_it_rests_or_patience_ends(tmp_path, clock):
+    path = tmp_path / "g.nt"
+    write(path, "<broken", clock)
+    wait = Waiting(path, clock, ["<broken again"])
+    with pytest.raises(InputError, match="g.nt:1"):
+        GraphFile(path, now=clock, wait=wait)
+    assert (wait.times - 1) * READ_AGAIN == pytest.approx(RESTED)
+    began = clock.now
+    wait = Waiting(path, clock, [f"<broken {i}" for i in range(1000)])
+    write(path, "<broken", clock)
+    with pytest.raises(InputError, match="g.nt:1"):
+        GraphFile(path, now=clock, wait=wait)
+    assert clock.now - began == pytest.approx(PATIENCE, abs=2 * READ_AGAIN)
+
+
+def test_what_can_be_read_only_once_is_read_once(tmp_path, clock, monkeypatch):
+    path = tmp_path / "g.nt"
+    os.mkfifo(path)
+    source = GraphFile._read
+    times: list[int] = []
+
+    def read(file):
+        assert not times, "a pipe would be waited for, and be empty"
+        times.append(1)
+        writer = threading.Thread(target=path.write_text, args=(fact("a"),))
+        writer.start()
+        found = source(file)
+        writer.join()
+        return found
+
+    monkeypatch.setattr(GraphFile, "_read", read)
+    file = GraphFile(path, now=time.time, wait=Waiting(path, clock, []))
+    later = time.time() + 2 * RESTED
+    assert not file.news(later) and not file.news(2 * later) and size(file) == 1
 
 
 def test_all_graphs_of_a_run_in_their_order(tmp_path, clock):

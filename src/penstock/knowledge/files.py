@@ -2,11 +2,13 @@
 
 A file is read again when it looks different (inode, size, time of change) and has rested for a moment:
 who writes it in pieces has then made a pause. What cannot be read leaves the graphs as they were.
+A run may also open a file while somebody writes it: what looks half written is waited for.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Callable, Sequence
 
@@ -16,14 +18,22 @@ from penstock.knowledge.graphs import StaticGraph, read_graphs
 RESTED = 1.0
 """Seconds without a change after which a file is taken to be whole."""
 
+PATIENCE = 10 * RESTED
+"""Seconds for which a file is waited for that is being written when a run opens it."""
+
+READ_AGAIN = 0.1
+"""Seconds between two readings of such a file."""
+
 _Look = tuple[int, int, int]
 
 
 def _look(path: str) -> _Look | None:
-    """What tells one state of a file from another; None if there is none."""
+    """What tells one state of a file from another; None if there is none, or a pipe, which is read only once."""
     try:
         status = os.stat(path)
     except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -32,15 +42,43 @@ class GraphFile:
     """The graphs of one file as they are known now."""
 
     def __init__(
-        self, path: str | os.PathLike[str], iri: str | None = None, base: str | None = None, *, key: int = 0
+        self,
+        path: str | os.PathLike[str],
+        iri: str | None = None,
+        base: str | None = None,
+        *,
+        key: int = 0,
+        now: Callable[[], float] = time.time,
+        wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self.path = os.fspath(path)
         self.iri = iri
         self.base = base
         self.key = key
-        self._known = _look(self.path)
-        self.graphs = self._read()
+        self._known, self.graphs = self._open(now, wait)
         self._seen: tuple[_Look | None, float] = (self._known, 0.0)  # the last look, and since when
+
+    def _open(
+        self, now: Callable[[], float], wait: Callable[[float], None]
+    ) -> tuple[_Look | None, list[StaticGraph]]:
+        """How the file looks and what it says; read again as long as it seems that somebody is writing it."""
+        last = now() + PATIENCE
+        while True:
+            look = _look(self.path)
+            problem, found = None, []
+            try:
+                found = self._read()
+            except InputError as raised:
+                problem = raised
+            after = _look(self.path)
+            half = problem is not None or look != after or (look is not None and look[1] == 0)
+            changing = after is not None and abs(now() - after[2] / 1e9) < RESTED
+            if half and changing and now() < last:
+                wait(READ_AGAIN)
+            elif problem is not None:
+                raise problem
+            else:
+                return look, found
 
     def _read(self) -> list[StaticGraph]:
         return read_graphs(self.path, self.iri, self.base, key=self.key)
