@@ -28,7 +28,7 @@ _Look = tuple[int, int, int]
 
 
 def _look(path: str) -> _Look | None:
-    """What tells one state of a file from another; None if there is none, or a pipe, which is read only once."""
+    """What tells one state of a file from another; None if there is none, or a pipe (read only once)."""
     try:
         status = os.stat(path)
     except OSError:
