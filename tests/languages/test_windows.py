@@ -90,7 +90,7 @@ WHERE {{
     SEQ ({{?v :delayAt ?s}}, {{?v :delayAt ?s}}, !{{?v :arriveAt ?s}})
   }}
   ?v rdf:type :subway .
-  ?s (^:beg/:end)+ :c .
+  ?s (^:beg/[:means :subway]/:end)+ :c .
 }}
 """
 

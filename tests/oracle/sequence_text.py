@@ -17,6 +17,7 @@ from penstock.terms import NamedNode
 
 BODY = "{{ {0} }}"
 PATHS = (":knows+", "^:near", ":knows/:near", ":knows?", "(:near|:knows)*")
+NESTED = (":knows/[:near]", "(:knows[:price]|^:near)+", "next::[self:::near]/:knows?")
 RUN_AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST", "LAST")
 
 
@@ -42,8 +43,11 @@ def joined(one: Pattern, other: Pattern) -> Pattern:
 class SequenceWriter:
     """Writes one query from a source of randomness, both ways at once."""
 
-    def __init__(self, random: Random, static: Sequence[NamedNode | None]) -> None:
+    def __init__(
+        self, random: Random, static: Sequence[NamedNode | None], further: Random | None = None
+    ) -> None:
         self.random = random
+        self.further = further  # of FILTERs in members and of more background: the rest is the same without
         self.static = static  # the names of the static graphs
         self.windows: list[NamedNode] = []
         self.fresh = 0
@@ -76,7 +80,17 @@ class SequenceWriter:
         parts = [self.triple("x" if self.chance(0.95) else "y") for _ in range(1 + self.chance(0.08))]
         text = " . ".join(part.text for part in parts)
         bgp = replace(parsed_pattern(text), scope=ELEMENT)
-        return Written(bgp, text, tuple(dict.fromkeys(name for part in parts for name in part.names)))
+        names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+        return self.filtered(Written(bgp, text, names), 0.15)
+
+    def filtered(self, part: Written, probability: float) -> Written:
+        """Sometimes with a FILTER; it sees what the part binds, and nothing of what others bind."""
+        if self.further is None or self.further.random() >= probability:
+            return part
+        seen = (*part.names, "y") if self.further.random() < 0.1 else part.names
+        text = condition(self.further, seen, temporal=False)
+        pattern = Filter(parsed_pattern(f"?x :p ?y FILTER ({text})").condition, part.pattern)
+        return Written(pattern, f"{part.text} FILTER ({text})", part.names)
 
     # --- sequences --------------------------------------------------------------------------------
 
@@ -119,7 +133,7 @@ class SequenceWriter:
         """`{ ?x :price ?m1 }+ (AVG(?m1) AS ?nb2)`: only aggregates see what is its own."""
         own = self.new_name("m")
         part = self.triple("x", own=own)
-        pattern = replace(parsed_pattern(part.text), scope=ELEMENT)
+        part = self.filtered(replace(part, pattern=replace(parsed_pattern(part.text), scope=ELEMENT)), 0.1)
         aggregates, texts, names = [], [], []
         for _ in range(self.random.choice((0, 1, 1, 2))):
             function = self.random.choice(RUN_AGGREGATES)
@@ -128,7 +142,7 @@ class SequenceWriter:
             aggregates.append((Var(name), Aggregate(function, None if star else Var(own), False)))
             texts.append(f" ({function}({'*' if star else f'?{own}'}) AS ?{name})")
             names.append(name)
-        member = Member(pattern, repeated=True, aggregates=tuple(aggregates))
+        member = Member(part.pattern, repeated=True, aggregates=tuple(aggregates))
         return part, member, "{ " + part.text + " }+" + "".join(texts), names
 
     # --- event clauses --------------------------------------------------------------------------------
@@ -163,10 +177,11 @@ class SequenceWriter:
             pattern = joined(pattern, each.pattern)
         names = list(dict.fromkeys(name for each in clauses for name in each.names))
         if self.static and self.chance(0.5):
-            static = self.background()
-            pattern = joined(pattern, Background(static.pattern))
-            texts.append(static.text)
-            names = list(dict.fromkeys((*names, *static.names)))
+            static = [self.background(), *self.more_background()]
+            text = " ".join(each.text for each in static)
+            pattern = joined(pattern, Background(parsed_pattern(text)))
+            texts.append(text)
+            names = list(dict.fromkeys((*names, *(name for each in static for name in each.names))))
         if self.chance(0.2):
             text = condition(self.random, names, temporal=True)
             pattern = Filter(parsed_pattern(f"?x :p ?y FILTER ({text})").condition, pattern)
@@ -179,8 +194,25 @@ class SequenceWriter:
         if self.chance(0.25):
             inside = Written(None, f"?x {self.random.choice(PATHS)} ?z", ("x", "z"))
         name = self.random.choice(self.static)
-        text = f"{inside.text} ." if name is None else f"GRAPH {self.short(name)} {{ {inside.text} }}"
-        return Written(parsed_pattern(text), text, inside.names)
+        return self.known_in(name, inside.text, inside.names)
+
+    def known_in(self, name: NamedNode | None, text: str, names: tuple[str, ...]) -> Written:
+        text = f"{text} ." if name is None else f"GRAPH {self.short(name)} {{ {text} }}"
+        return Written(None, text, names)
+
+    def more_background(self) -> list[Written]:
+        """Further patterns of static graphs: about the same thing, what it leads to, or another one."""
+        if self.further is None or self.further.random() >= 0.4:
+            return []
+        found = []
+        for _ in range(self.further.choice((1, 1, 2))):
+            subject, predicate = self.further.choice("xxyz"), self.further.choice((*WEIGHTS, *PATHS, *NESTED))
+            object_ = self.further.choice(("y", "z", self.new_name("o")))
+            if PREDICATES.get(predicate, "resource") != "resource":
+                object_ = self.new_name("o")
+            name, text = self.further.choice(self.static), f"?{subject} {predicate} ?{object_}"
+            found.append(self.known_in(name, text, (subject, object_)))
+        return found
 
     def in_ep_sparql(self) -> tuple[Query, str]:
         """(algebra, text) of `{ … } SEQ { … }+ SEQ { … }`: triples of the whole stream, no negation."""

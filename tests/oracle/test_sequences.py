@@ -10,6 +10,7 @@ from oracle.cases import Element
 from oracle.evaluate import Scope
 from oracle.model import Solution, StaticGraph, TimedDataset, solution, stream_of
 from oracle.notation import graph, triples
+from oracle.sequence_text import parsed_pattern
 from oracle.sequences import (
     either,
     event_sequence,
@@ -36,7 +37,7 @@ from oracle.window_model import (
     last,
 )
 from oracle.windows import AtInstant, Clock, Knowledge, answers_at, content, given
-from penstock.algebra import BGP, ELEMENT, Aggregate, Join, Project, Select, TriplePattern, Values, Var
+from penstock.algebra import BGP, ELEMENT, Aggregate, Join, Project, Select, TriplePattern, Var
 from penstock.algebra.relations import INTERSECTS, IntervalRule
 from penstock.terms import RDF, XSD, Literal
 
@@ -151,8 +152,20 @@ def reachable_by_subway() -> set[tuple]:
     return pairs
 
 
+AS_IN_EXAMPLE_5 = "(next-1::beg[next::means/self::subway]/next::end)+"
+AS_IN_EXAMPLE_6 = "(^:beg/[:means :subway]/:end)+"
+
+
 def test_example_5_stops_from_which_the_centre_can_be_reached_by_subway():
     assert {x for x, y in reachable_by_subway() if y == iri(":c")} == {iri(":m"), iri(":b")}
+
+
+@pytest.mark.parametrize("path", [AS_IN_EXAMPLE_5, AS_IN_EXAMPLE_6])
+def test_example_5_and_line_9_of_example_6_are_what_table_1_says(path):
+    walks = at(16).solutions(parsed_pattern(f"?s {path} ?x"))
+    assert {(each.value("s"), each.value("x")) for each in walks} == reachable_by_subway()
+    to_the_centre = at(16).solutions(parsed_pattern(f"?s {path} :c"))
+    assert as_set(to_the_centre) == {solution({"s": iri(stop)}) for stop in (":m", ":b")}
 
 
 # --- Examples 6 to 9: the query ------------------------------------------------------
@@ -161,9 +174,8 @@ TSP = EventSequence((Member(DELAY), Member(DELAY), Member(ARRIVAL, negated=True)
 
 
 def background() -> Background:
-    """P of Example 7: subways, and the stops of Example 5."""
-    stops = tuple((x,) for x, y in sorted(reachable_by_subway(), key=str) if y == iri(":c"))
-    return Background(Join(SUBWAYS, Values((S,), stops)))
+    """P of Example 7: lines 8 and 9 of Example 6."""
+    return Background(parsed_pattern(f"?v a :subway . ?s {AS_IN_EXAMPLE_6} :c ."))
 
 
 def test_example_8_the_operators():

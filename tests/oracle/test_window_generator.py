@@ -90,6 +90,9 @@ def test_every_part_of_the_definitions_occurs():
                     where = {0: "first", last: "last"}.get(place, "middle")
                     seen["negated", where, over_windows] += member.negated
                     seen["repeated", where] += member.repeated
+                    seen["filter", member.negated] += isinstance(member.pattern, a.Filter)
+            if isinstance(each, Background):
+                seen["background", isinstance(each.pattern, a.Join)] += 1
     least = {
         **{view: 100 for view in View},
         **{(operator, view): 10 for operator in StreamOperator for view in View},
@@ -103,6 +106,9 @@ def test_every_part_of_the_definitions_occurs():
         **{("negated", where, False): 8 for where in ("first", "middle", "last")},
         **{("negated", where, True): 3 for where in ("first", "middle", "last")},
         **{("repeated", where): 8 for where in ("first", "middle", "last")},
+        ("filter", False): 20,
+        ("filter", True): 5,
+        **{("background", several): 15 for several in (False, True)},
         **{node: 20 for node in (InWindow, EventSequence, Background, a.Group, a.Distinct, a.Filter)},
         **{node: 5 for node in (Timestamp, a.OuterJoin, a.Minus, a.Exists, a.Construct, a.Ask, a.Graph)},
     }

@@ -291,7 +291,8 @@ def _plain_triple(writer: QueryWriter, subject: str) -> Part:
 
 def _of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
     convention = CONVENTIONS[language]
-    writer = SequenceWriter(random, [graph.name for graph in data.graphs])
+    further = Random(f"further {data.seed}")
+    writer = SequenceWriter(random, [graph.name for graph in data.graphs], further)
     query, body, names = writer.query()
     windows = random_windows(random, data, convention, names)
     return (

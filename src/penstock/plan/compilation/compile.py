@@ -206,6 +206,9 @@ class Compiler(SequenceCompiler):
     # --- joins ---
 
     def _join(self, node: a.Join, context: Context) -> Step:
+        if node.interval is IntervalRule.INTERSECTION and isinstance(node.right, a.Background):
+            (events, of_events), (known, of_known) = self._children(node, context)
+            return self.with_background(self.pattern(events, of_events), known, of_known)
         left, right = (self.pattern(child, below) for child, below in self._children(node, context))
         if node.relation == ANY and node.interval is HULL and UNIT in (left, right):
             return right if left == UNIT else left

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from dataclasses import replace
 
 from penstock.algebra import nodes as a
-from penstock.algebra.relations import ANY, ENDED, HULL, SEQ, IntervalRule, Relation
+from penstock.algebra.relations import ANY, ENDED, HULL, INTERSECTS, SEQ, IntervalRule, Relation
 from penstock.algebra.scopes import ELEMENT
 from penstock.algebra.sequences import sequence_problem
 from penstock.algebra.windows import Kind, View, WindowSpec
@@ -20,6 +20,7 @@ from penstock.plan import hidden, steps
 from penstock.plan.analysis import walk
 from penstock.plan.catalog import ActiveDataset, Catalog
 from penstock.plan.compilation.context import Context
+from penstock.plan.compilation.joining import TOGETHER, connected
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.windows import reported
@@ -146,6 +147,22 @@ class SequenceCompiler(PathCompiler):
 
     def _background(self, node: a.Background, context: Context) -> Step:
         return self.pattern(node.pattern, context)
+
+    def with_background(self, events: Step, known: a.Background, context: Context) -> Step:
+        """Events, and what is known beside them (equation 1).
+
+        It is looked up for events part by part. By itself it may be much more than what events ask for:
+        parts that have only variables of events in common would be a product (Ω₅ of Example 9 is one).
+        What is known is timeless, so whatever is joined first, the answers are the same.
+        """
+        parts = _parts(known.pattern)
+        if len(parts) >= TOGETHER:
+            parts = [known.pattern]
+        found = [events, *(self.pattern(part, context) for part in parts)]
+        step, *rest = (each for group in connected(found, TOGETHER) for each in group)
+        for part in rest:
+            step = steps.Join(step, part, INTERSECTS, IntervalRule.INTERSECTION, context.within)
+        return step
 
     def _eventsequence(self, node: a.EventSequence, context: Context) -> Step:
         problem = sequence_problem(node.members)
@@ -321,6 +338,18 @@ class SequenceCompiler(PathCompiler):
             return step
         early = During(step, cuts, "start", later=False, earlier=1)
         return merged([early, Earliest(During(step, cuts, "start", later=True, earlier=1))])
+
+
+def _parts(pattern: a.Pattern) -> list[a.Pattern]:
+    """What a background pattern joins; of triples, those about one thing stay together."""
+    if isinstance(pattern, a.Join) and pattern.relation == ANY and pattern.interval is HULL:
+        return [*_parts(pattern.left), *_parts(pattern.right)]
+    if not isinstance(pattern, a.BGP):
+        return [pattern]
+    about: dict[a.TermOrVar, list[a.TriplePattern]] = {}
+    for triple in pattern.triples:
+        about.setdefault(triple.subject, []).append(triple)
+    return [replace(pattern, triples=tuple(triples)) for triples in about.values()]
 
 
 def refuse_times(node: a.Pattern) -> None:
