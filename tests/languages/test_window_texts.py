@@ -35,12 +35,17 @@ def with_names(node, names: dict[Var, Var]):
 
 
 def without_names_of_stamps(node):
-    """Timestamps under numbered names, in their order, and no BIND that only gives one another name."""
+    """Timestamps under numbered names, in their order, and no BIND that only gives one another name.
+
+    Aggregates (`.a1`) are not told apart: a sub-query has its own.
+    """
     names: dict[Var, Var] = {}
 
     def plain(node):
         if isinstance(node, tuple):
             return tuple(plain(each) for each in node)
+        if isinstance(node, Var) and node.name.startswith(".a"):
+            return Var(".a")
         if not isinstance(node, Node):
             return node
         made = replace(node, **{field.name: plain(getattr(node, field.name)) for field in fields(node)})

@@ -14,11 +14,13 @@ from penstock.algebra import (
     BGP,
     Aggregate,
     Call,
+    EventSequence,
     Exists,
     Extend,
     Graph,
     Group,
     Join,
+    Member,
     PathPattern,
     Pattern,
     Project,
@@ -58,12 +60,19 @@ def correlated(pattern: Pattern, mu: Bindings) -> Pattern:
     if isinstance(pattern, Project):
         visible = {var.name: mu[var.name] for var in pattern.vars if var.name in mu}
         return Project(correlated(pattern.pattern, visible), pattern.vars)
+    if isinstance(pattern, EventSequence):
+        return EventSequence(tuple(_member(each, mu) for each in pattern.members))
     rebuilt = _rebuilt(pattern, mu)
     if isinstance(pattern, Extend):
         return _bound(rebuilt, {pattern.var.name}, mu)
     if isinstance(pattern, Group):
         return _bound(rebuilt, {var.name for var, _ in pattern.keys}, mu)
     return rebuilt
+
+
+def _member(member: Member, mu: Bindings) -> Member:
+    aggregates = tuple((var, _expression(aggregate, mu)) for var, aggregate in member.aggregates)
+    return replace(member, pattern=correlated(member.pattern, mu), aggregates=aggregates)
 
 
 def _bound(pattern: Pattern, names: set[str], mu: Bindings) -> Pattern:

@@ -456,7 +456,8 @@ def _places(node: OrderBy, one: Solution, scope: Scope) -> tuple:
 
 
 def in_order(rows: list[Solution]) -> list[Solution]:
-    """The rows in a total order: their place, then each variable in name order, then the interval.
+    """The rows in a total order: their place, then each variable in name order, then the interval, also
+    as it was before a window cut it.
 
     Rows that this does not tell apart are equal, so that LIMIT always means the same rows.
     """
@@ -464,7 +465,7 @@ def in_order(rows: list[Solution]) -> list[Solution]:
 
     def key(one: Solution) -> tuple:
         terms = tuple(exact_place(one.value(name)) for name in names)
-        return one.order, terms, (-1, -1) if one.timeless else (one.start, one.end)
+        return one.order, terms, (-1, -1, -1) if one.timeless else (one.start, one.end, one.uncut)
 
     return sorted(rows, key=key)
 

@@ -28,7 +28,7 @@ def _context(
     unseeded: frozenset[str] = frozenset(),
 ) -> Context:
     bindings = ((name, term) for name, term in one.mu if name not in unseeded)
-    seed = chance.solution_seed(bindings, one.start, one.end)
+    seed = chance.solution_seed(bindings, one.uncut, one.end)  # a window that moves is no new chance
     return Context(one.start, one.end, now, exists, seed, base, place)
 
 

@@ -258,11 +258,11 @@ class SequenceWriter:
         placed = "" if shape == "ask" else " WHERE"
         stand_in = " . ".join(f"?{name} ?{name} ?{name}" for name in dict.fromkeys(("x", *names)))
         query = parse_query(f"{PROLOGUE}{head}{placed} {{ {stand_in} }}{tail}").query
-        return _put_in(query, pattern), f"{head}{placed} {{ {where} }}{tail}", tuple(self.windows)
+        return put_in(query, pattern), f"{head}{placed} {{ {where} }}{tail}", tuple(self.windows)
 
 
-def _put_in(node, pattern: Pattern):
+def put_in(node, pattern: Pattern):
     """The query with its only basic graph pattern replaced."""
     if isinstance(node, BGP):
         return pattern
-    return replace(node, pattern=_put_in(node.pattern, pattern))
+    return replace(node, pattern=put_in(node.pattern, pattern))

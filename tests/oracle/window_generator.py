@@ -17,6 +17,7 @@ from random import Random
 
 from oracle.canonical import Row, canonical
 from oracle.cases import Case, Element
+from oracle.combined_text import CombiningWriter
 from oracle.evaluate import Effort, TooManySolutions
 from oracle.model import StaticGraph, TimedDataset
 from oracle.queries import evaluate_query
@@ -44,7 +45,7 @@ from oracle.window_model import (
     triples,
 )
 from oracle.window_text import Said, said_in, short
-from oracle.windows import Clock, Knowledge, given
+from oracle.windows import Clock, Knowledge, given, refused
 from penstock.algebra import Project, Select, Var
 from penstock.languages import parse_query
 from penstock.terms import NamedNode
@@ -176,6 +177,23 @@ def random_report(random: Random, convention: Convention, windows: Iterable[Wind
     return report
 
 
+def other_report(seed: int, windows: Iterable[Window]) -> Report | None:
+    """In some cases any conditions together, in which no language reports by itself."""
+    random = Random(f"report {seed}")
+    if random.random() > 0.15:
+        return None
+    while True:
+        close, change, non_empty, periodic, tuples = (random.random() < 0.5 for _ in range(5))
+        period = random.randint(1, 4) * TICK if periodic else None
+        report = Report(close, change, non_empty, period, Tick.TUPLE if tuples else Tick.TIME)
+        try:
+            for window in windows:
+                refused(report, window.spec)
+        except ValueError:
+            continue
+        return report
+
+
 def random_windows(
     random: Random, data: Case, convention: Convention, names: Iterable[NamedNode | None]
 ) -> tuple[Window, ...]:
@@ -227,7 +245,7 @@ def _of_graphs(random: Random, data: Case, language: str) -> tuple[ContinuousQue
         ContinuousQuery(
             query,
             windows,
-            random_report(random, convention, windows),
+            other_report(data.seed, windows) or random_report(random, convention, windows),
             random_operator(random, convention),
             View.GRAPH,
         ),
@@ -291,15 +309,15 @@ def _plain_triple(writer: QueryWriter, subject: str) -> Part:
 
 def _of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
     convention = CONVENTIONS[language]
-    further = Random(f"further {data.seed}")
-    writer = SequenceWriter(random, [graph.name for graph in data.graphs], further)
+    further, more = (Random(f"{word} {data.seed}") for word in ("further", "combined"))
+    writer = CombiningWriter(random, [graph.name for graph in data.graphs], further, more)
     query, body, names = writer.query()
     windows = random_windows(random, data, convention, names)
     return (
         ContinuousQuery(
             query,
             windows,
-            random_report(random, convention, windows),
+            other_report(data.seed, windows) or random_report(random, convention, windows),
             random_operator(random, convention),
             View.ELEMENT,
         ),

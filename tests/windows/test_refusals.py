@@ -24,11 +24,8 @@ from penstock.algebra import (
     BGP,
     ELEMENT,
     STREAM,
-    Call,
     EventSequence,
-    Filter,
     InWindow,
-    Literal,
     Member,
     ParsedQuery,
     Select,
@@ -95,25 +92,6 @@ def test_two_negated_members():
     members = (Member(TRIPLES), Member(TRIPLES, negated=True), Member(TRIPLES, negated=True))
     with pytest.raises(QueryError, match="at most one negated member"):
         planned(Select(in_window(EventSequence(members)), SHOWN), window(last(TICK)))
-
-
-def test_functions_of_time_over_what_a_window_cuts():
-    long = Call("=", (Call("GETSTARTTIME"), Literal("x")))
-    query = Select(Filter(long, in_window(TRIPLES)), SHOWN)
-    with pytest.raises(QueryError, match="GETSTARTTIME"):
-        planned(query, window(last(TICK)))
-
-
-def test_absence_between_windows_of_which_the_later_one_reaches_back_less_far():
-    members = (
-        Member(in_window(TRIPLES)),
-        Member(in_window(TRIPLES), negated=True),
-        Member(in_window(TRIPLES, ":u")),
-    )
-    query = Select(EventSequence(members), SHOWN)
-    assert planned(query, window(last(5 * TICK)), window(last(9 * TICK), ":u"))
-    with pytest.raises(QueryError, match="reaches back less far"):
-        planned(query, window(last(5 * TICK)), window(last(2 * TICK), ":u"))
 
 
 def test_a_scope_for_all_queries_leaves_continuous_ones_as_they_are():

@@ -10,6 +10,7 @@ from penstock.algebra.nodes import Var
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
 from penstock.engine.operators import Clock, Gathering, Seen, Surroundings, is_literal
+from penstock.engine.presence import uncut
 from penstock.engine.store import until_end
 from penstock.functions import chance
 from penstock.plan import hidden, steps
@@ -62,7 +63,7 @@ class Template:
 
     def _blank_nodes(self, label: str, frame: Frame) -> np.ndarray:
         """A blank node for each solution, named after ⟨rule, μ, t, t′⟩ so that a replay names it alike."""
-        rows = zip(*frame.ids.tolist(), frame.start.tolist(), frame.end.tolist(), strict=True)
+        rows = zip(*frame.ids.tolist(), uncut(frame).tolist(), frame.end.tolist(), strict=True)
         result = np.empty(len(frame), np.int64)
         for i, (*ids, start, end) in enumerate(rows):
             bindings = [

@@ -20,6 +20,7 @@ from penstock.algebra.nodes import TIME_FUNCTIONS, Aggregate, Call, Exists, Expr
 from penstock.columns import ids
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
+from penstock.engine.presence import NO_ID
 from penstock.engine.thresholds import threshold
 from penstock.functions.chance import solution_seed
 from penstock.functions.columnar import distinct, distinct_rows, is_made_of_texts, made_of_texts
@@ -29,7 +30,7 @@ from penstock.functions.temporal import Duration, Moment
 from penstock.functions.values import value_of
 from penstock.jit import njit
 from penstock.plan.compilation.sieves import constant_comparison
-from penstock.plan.hidden import is_variable, other, own
+from penstock.plan.hidden import BEGAN, is_variable, other, own
 from penstock.terms import Literal, Term
 from penstock.timeline import LONGEST, SECOND, is_timeless
 
@@ -247,7 +248,7 @@ class Evaluator:
             bindings = dict(zip(seen, row, strict=False))  # the interval may follow
             start, end = row[-2:] if timed or random else (0, 0)
             seeding = _own_bindings(bindings, unseeded) if random else None
-            context = self._context(seeding, start, end, place)
+            context = self._context(seeding, start, end, place, bindings.get(BEGAN, 0))
             with suppress(ExpressionError):  # which leaves 0
                 results[i] = value(self._lookup(bindings), context)
         return results[inverse]
@@ -259,12 +260,14 @@ class Evaluator:
 
         return lookup
 
-    def _context(self, seeding: dict[str, int] | None, start: int, end: int, place: str) -> Context:
+    def _context(
+        self, seeding: dict[str, int] | None, start: int, end: int, place: str, began: int
+    ) -> Context:
         begin, finish = (None, None) if is_timeless(start, end) else (start, end)
         seed = 0
         if seeding is not None:
             named = [(name, self.terms.term(id_)) for name, id_ in seeding.items()]
-            seed = solution_seed(named, begin, finish)
+            seed = solution_seed(named, began - NO_ID if began else begin, finish)
         return Context(start=begin, end=finish, now=self.now, seed=seed, place=place)
 
 

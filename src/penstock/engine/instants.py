@@ -104,8 +104,12 @@ class Aggregating:
         if argument is None:
             if not call.distinct:
                 return self.terms.add(Literal(str(len(rows)), datatype=XSD.integer))
-            return self._term(aggregate(call, [tuple(column) for column in frame.ids[:, rows].T.tolist()]))
+            bindings = np.flatnonzero([hidden.is_variable(var) for var in frame.vars])
+            solutions = frame.ids[np.ix_(bindings, rows)].T.tolist()
+            return self._term(aggregate(call, [tuple(each) for each in solutions]))
         column = frame.column(argument)[rows].tolist()
+        if argument == hidden.BEGAN:  # an instant, not a term
+            return min(filter(None, column), default=0)
         return self._term(aggregate(call, [self.terms.term(id_) if id_ else None for id_ in column]))
 
     def _term(self, term) -> int:
@@ -144,7 +148,7 @@ class Ordering:
         for var, descending in reversed(self.step.keys):
             ranks = self._ranks(due.column(var), order_key)
             keys.append(-ranks if descending else ranks)
-        return due.take(np.lexsort([due.end, start, *ties, *keys, apart]))
+        return due.take(np.lexsort([due.column(hidden.BEGAN), due.end, start, *ties, *keys, apart]))
 
     def _ranks(self, column: np.ndarray, key) -> np.ndarray:
         """For each id, its place in the order of terms; equal keys have equal places."""

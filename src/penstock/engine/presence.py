@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.columns.frame import Frame
+from penstock.plan.hidden import BEGAN
 from penstock.timeline import FOREVER
+
+NO_ID = -(2**62)
+"""Added to an instant it is no id of a term: so instants stand in columns."""
 
 
 def numbered(columns: np.ndarray) -> np.ndarray:
@@ -21,6 +25,14 @@ def numbered(columns: np.ndarray) -> np.ndarray:
 def solutions(frame: Frame) -> np.ndarray:
     """A number for each row; the same for the same ⟨μ, t, t′⟩."""
     return numbered(np.vstack([frame.ids, frame.start, frame.end]))
+
+
+def uncut(frame: Frame) -> np.ndarray:
+    """When rows began before windows cut them."""
+    if BEGAN not in frame.vars:
+        return frame.start
+    began = frame.column(BEGAN)
+    return np.where(began != 0, began - NO_ID, frame.start)
 
 
 def consolidated(frame: Frame) -> Frame:

@@ -14,10 +14,13 @@ STATE = ".state"
 PLACE, AT = ".place", ".at"
 """The columns with a triple's place in its stream, and with the instant of a change, or of a row's."""
 
+BEGAN = ".began"
+"""The column with the instant at which a row began before a window cut its interval."""
+
 
 def is_variable(column: str) -> bool:
     """Whether a column binds a variable, rather than telling of elements or of what EXISTS found."""
-    return not column.startswith((MARK, TAG, OWN, OTHER, ELEMENT, WORLD, STATE, PLACE, AT))
+    return not column.startswith((MARK, TAG, OWN, OTHER, ELEMENT, WORLD, STATE, PLACE, AT, BEGAN))
 
 
 def own(name: str) -> str:

@@ -13,7 +13,7 @@ from penstock.algebra.nodes import Aggregate, Expression, TriplePattern, tighter
 from penstock.algebra.relations import ANY, HULL, IntervalRule, Meeting, Relation, Side
 from penstock.plan import sources
 from penstock.plan.analysis.bounds import duration_bound
-from penstock.plan.hidden import ELEMENT
+from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Sources
 from penstock.plan.step import SameColumns, SameIntervals, Step, Vars, joined, step_class
 from penstock.terms import Term
@@ -518,7 +518,8 @@ class Constructed(Step):
 
     @cached_property
     def vars(self) -> Vars:
-        return (*TRIPLE, ELEMENT) if self.element else TRIPLE
+        others = (ELEMENT,) if self.element else ()
+        return (*TRIPLE, *others, BEGAN) if BEGAN in self.input.vars else (*TRIPLE, *others)
 
     certain = frozenset(TRIPLE)
 

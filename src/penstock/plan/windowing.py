@@ -6,7 +6,7 @@ from functools import cached_property
 
 from penstock.algebra.nodes import Aggregate
 from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
-from penstock.plan.hidden import ELEMENT
+from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Window
 from penstock.plan.step import SameColumns, SameIntervals, Step, Vars, step_class
 from penstock.terms import Term
@@ -176,27 +176,19 @@ class Retimed(Step):
         return self.input.certain & frozenset(self.vars)
 
 
-@step_class
-class Reported(SameColumns):
-    """What a query gives at the instants at which a window reports.
+class Evaluated(SameColumns):
+    """The base of steps that look at the instants at which a query is evaluated: some window reports.
 
-    Each row is there at its instant only. `counted` are the windows of last triples among `windows`, in
-    their order: what enters one of them says when it closes.
+    `counted` are the windows of last triples among `windows`, in their order: what enters one of them
+    says when it closes.
     """
 
-    input: Step
     windows: tuple[Window, ...]
     report: Report
-    operator: StreamOperator
-    counted: tuple[Step, ...] = ()
-    cuts: tuple[WindowSpec, ...] = ()  # the windows that cut what is given
+    counted: tuple[Step, ...]
 
     waits = True
     longest = None
-
-    @property
-    def name(self) -> str:
-        return self.operator.value
 
     @cached_property
     def instants(self) -> Streams:
@@ -217,6 +209,69 @@ class Reported(SameColumns):
     @property
     def changes(self) -> bool:
         return True
+
+
+@step_class
+class Cut(Evaluated):
+    """The rows with their intervals as a window cuts them, when the query is evaluated.
+
+    What is not cut yet is there as it was. What is cut is another row at each evaluation, there at its
+    instant only.
+    """
+
+    input: Step
+    spec: WindowSpec
+    windows: tuple[Window, ...]
+    report: Report
+    counted: tuple[Step, ...] = ()
+
+
+@step_class
+class Begun(SameIntervals):
+    """When combinations of two rows began before windows cut these: in BEGAN, with another such column.
+
+    It is the earlier of both instants, or the `later` one, where intervals have in common what is left.
+    """
+
+    input: Step
+    other: str
+    later: bool
+
+    @cached_property
+    def vars(self) -> Vars:
+        return tuple(var for var in self.input.vars if var != self.other)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.vars)
+
+
+@step_class
+class Reported(Evaluated):
+    """What a query gives at the instants at which a window reports.
+
+    Each row is there at its instant only. It is the same as one at the instant before if both began
+    together before windows cut them: so says BEGAN, or their start, if windows cut only what is given.
+    """
+
+    input: Step
+    windows: tuple[Window, ...]
+    report: Report
+    operator: StreamOperator
+    counted: tuple[Step, ...] = ()
+    cuts: tuple[WindowSpec, ...] = ()  # the windows that cut what is given
+
+    @property
+    def name(self) -> str:
+        return self.operator.value
+
+    @cached_property
+    def vars(self) -> Vars:
+        return tuple(var for var in self.input.vars if var != BEGAN)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.vars)
 
 
 def would_always_report(report: Report, spec: WindowSpec) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.columns.frame import Frame
 from penstock.engine.changing.content import ContentOperator
-from penstock.engine.changing.sets import once, unsubsumed
+from penstock.engine.changing.sets import once, unsubsumed, without_began
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.instants import Ordering
 from penstock.engine.operators import (
@@ -73,6 +73,6 @@ def _between(step: steps.Step, surroundings: Surroundings):
 
 def _first(frame: Frame, subsume: bool) -> Frame:
     """Each solution of a world once, where it comes first; see `steps.Unique`."""
-    _, first = np.unique(solutions(frame), return_index=True)
+    _, first = np.unique(solutions(without_began(frame)), return_index=True)
     found = once(frame.take(np.sort(first)))
     return unsubsumed(found) if subsume else found

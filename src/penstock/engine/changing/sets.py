@@ -13,10 +13,10 @@ from penstock.engine.changing.worlds import Worlds
 from penstock.engine.constructing import Template
 from penstock.engine.operators import Surroundings
 from penstock.engine.paths import Walking, walk_columns
-from penstock.engine.presence import numbered
+from penstock.engine.presence import numbered, solutions
 from penstock.engine.store import Store, forever
 from penstock.plan import steps
-from penstock.plan.hidden import WORLD
+from penstock.plan.hidden import BEGAN, WORLD
 from penstock.plan.step import Step
 
 
@@ -25,17 +25,31 @@ def once(frame: Frame) -> Frame:
     return frame.present(np.ones(len(frame), np.int64), frame.since, frame.until)
 
 
+def first_begun(frame: Frame) -> Frame:
+    """Of solutions that are the same as windows cut them the one that began first."""
+    if BEGAN not in frame.vars or not len(frame):
+        return frame
+    order = np.argsort(frame.column(BEGAN), kind="stable")
+    _, first = np.unique(solutions(without_began(frame.take(order))), return_index=True)
+    return frame.take(order[first])
+
+
+def without_began(frame: Frame) -> Frame:
+    """The solutions as windows cut them, whatever was before."""
+    return frame.project(tuple(var for var in frame.vars if var != BEGAN))
+
+
 class UniqueContent(ContentOperator):
     def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         self.remember("rows", step.vars)
-        self.keys = step.vars
+        self.keys = tuple(var for var in step.vars if var != BEGAN)
 
     def at(self, contents: list[Frame], worlds: Worlds) -> Iterator[Frame]:
         [found] = contents
         if getattr(self.step, "subsume", False):
             found = unsubsumed(found)
-        yield once(found)
+        yield once(first_begun(found))
 
 
 def unsubsumed(frame: Frame) -> Frame:
@@ -43,7 +57,7 @@ def unsubsumed(frame: Frame) -> Frame:
     timeless = frame.timeless_mask()
     if not timeless.any():
         return frame
-    bindings = numbered(frame.ids)
+    bindings = numbered(without_began(frame).ids)
     return frame.take(timeless | ~np.isin(bindings, bindings[timeless]))
 
 

@@ -1,6 +1,7 @@
 """Windows at run time: when rows are in them, when they report, and what is given then (decision 0013)."""
 
 from penstock.engine.windows.contents import (
+    BegunOperator,
     CountedOperator,
     DuringOperator,
     EarliestContent,
@@ -11,6 +12,7 @@ from penstock.engine.windows.contents import (
     TimelessOperator,
     WindowedOperator,
 )
+from penstock.engine.windows.cutting import CutOperator
 from penstock.engine.windows.reporting import ReportedOperator
 from penstock.engine.windows.runs import RunsContent
 from penstock.plan import windowing
@@ -26,6 +28,8 @@ WINDOWS = {
     windowing.Timeless: TimelessOperator,
     windowing.Stamped: StampedOperator,
     windowing.Retimed: RetimedOperator,
+    windowing.Cut: CutOperator,
+    windowing.Begun: BegunOperator,
     windowing.Reported: ReportedOperator,
 }
 """The operators of the steps of continuous queries."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.columns.frame import Frame
+from penstock.engine.changing.sets import without_began
 from penstock.engine.operators import Gathering
-from penstock.engine.presence import numbered
+from penstock.engine.presence import NO_ID, numbered, uncut
 from penstock.engine.store import until_left
-from penstock.engine.windows.contents import NO_ID
 from penstock.engine.windows.marks import Marks
-from penstock.plan.hidden import AT
+from penstock.plan.hidden import AT, BEGAN
 from penstock.timeline import FOREVER, NEVER
 
 _EVER = -(2**61)
@@ -69,15 +69,32 @@ class Carrying:
 
 
 def _added_up(changes: Frame, which: np.ndarray) -> Frame:
-    """Some changes, those of the same solution at the same instant as one, if they do not cancel out."""
+    """Some changes, those of the same solution at the same instant as one, if they do not cancel out.
+
+    Solutions that began together before windows cut them are the same; of several, those that are cut most
+    are new or gone.
+    """
     changes = changes.take(which)
     if not len(changes):
         return changes
-    code = numbered(np.vstack([changes.ids, changes.start, changes.end, changes.since]))
+    ids = without_began(changes).ids
+    code = numbered(np.vstack([ids, uncut(changes), changes.end, changes.since]))
     total = np.zeros(int(code.max()) + 1, np.int64)
     np.add.at(total, code, changes.weight)
-    one = np.empty(len(total), np.int64)
-    one[code] = np.arange(len(code))
-    kept = total != 0
-    changes = changes.take(one[kept])
-    return changes.present(total[kept], changes.since, changes.until)
+    if BEGAN not in changes.vars:
+        one = np.empty(len(total), np.int64)
+        one[code] = np.arange(len(code))
+        kept = total != 0
+        changes = changes.take(one[kept])
+        return changes.present(total[kept], changes.since, changes.until)
+    counting = np.flatnonzero(np.sign(changes.weight) == np.sign(total[code]))
+    counting = counting[np.lexsort([-changes.start[counting], code[counting]])]
+    code, weight = code[counting], np.abs(changes.weight[counting])
+    before = np.cumsum(weight) - weight  # of those in order; then of those of the same solution
+    first = np.ones(len(code), bool)
+    first[1:] = code[1:] != code[:-1]
+    before -= np.repeat(before[first], np.diff(np.append(np.flatnonzero(first), len(code))))
+    left = np.clip(np.abs(total[code]) - before, 0, weight)
+    counting, left, code = counting[left > 0], left[left > 0], code[left > 0]
+    changes = changes.take(counting)
+    return changes.present(left * np.sign(total[code]), changes.since, changes.until)

@@ -13,15 +13,13 @@ from penstock.engine.changing.sets import once
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.exchange import match
 from penstock.engine.operators import Clock, Gathering, RowByRow, Surroundings
-from penstock.engine.presence import consolidated, numbered
+from penstock.engine.presence import NO_ID, consolidated, numbered
 from penstock.engine.store import until_left
 from penstock.functions.ordering import total_key
 from penstock.plan import hidden, windowing
 from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
 
 _TRIPLE = ("s", "p", "o")
-NO_ID = -(2**62)
-"""Added to an instant it is no id of a term."""
 
 
 def presence(spec: WindowSpec, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,6 +156,15 @@ class RetimedOperator(RowByRow):
     def apply(self, frame: Frame) -> Frame:
         start, end = (frame.column(column) - NO_ID for column in (self.step.start, self.step.end))
         return Frame(self.step.vars, frame.project(self.step.vars).ids, start, end, *frame.presence)
+
+
+class BegunOperator(RowByRow):
+    def apply(self, frame: Frame) -> Frame:
+        own, other = frame.column(hidden.BEGAN), frame.column(self.step.other)
+        both = np.maximum(own, other) if self.step.later else np.minimum(own, other)
+        began = np.where(own == 0, other, np.where(other == 0, own, both))
+        found = frame.project(tuple(var for var in self.step.vars if var != hidden.BEGAN))
+        return found.extended(hidden.BEGAN, began).project(self.step.vars)
 
 
 class EarliestContent(ContentOperator):

@@ -17,7 +17,7 @@ from penstock.engine.windows.contents import cut, last_close, presence
 from penstock.engine.windows.marks import Marks, asked_regularly, covered
 from penstock.plan.hidden import PLACE, WORLD
 from penstock.plan.sources import Window
-from penstock.plan.windowing import Reported, filled
+from penstock.plan.windowing import Evaluated, Reported, filled
 from penstock.timeline import FOREVER, NEVER
 
 FIRST, LAST, BEGUN, EVALUATED = 1, 2, 3, 4
@@ -53,7 +53,7 @@ class Milestones:
 class WindowReport:
     """The instants at which one of the windows of a query reports."""
 
-    def __init__(self, operator: ReportedOperator, number: int, window: Window) -> None:
+    def __init__(self, operator: EvaluatedOperator, number: int, window: Window) -> None:
         self.window = window
         self.report = operator.step.report
         self.counts = window.spec.kind is Kind.TRIPLES
@@ -123,54 +123,18 @@ class Asked:
         self.ends, self.closed = ends, closed
 
 
-class ReportedOperator(Gathering):
-    """Gives at each instant at which a window reports what the stream operator makes of the answers then.
+class EvaluatedOperator(Gathering):
+    """Knows at which instants a query is evaluated."""
 
-    RSTREAM looks at what is there. ISTREAM and DSTREAM look at the changes alone, so their cost follows
-    what has come and left.
-    """
-
-    def __init__(self, step: Reported, name: str, surroundings: Surroundings) -> None:
+    def __init__(self, step: Evaluated, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        self.surroundings = surroundings
         self.milestones = Milestones(self)
         self.reports = [WindowReport(self, number, window) for number, window in enumerate(step.windows)]
-        self.whole = step.operator is StreamOperator.RSTREAM
-        if self.whole:
-            self.content = self.store("content", step.vars, until_left)
-        else:
-            self.changes = Carrying(self, "changes", step.vars)
 
     def restored(self) -> None:
         self.milestones.restored()
 
-    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
-        answers, *counted = inputs
-        if len(answers):
-            if self.whole:
-                self.content.append(answers.changing())
-            else:
-                self.changes.add(answers)
-        if clock.first or clock.now == clock.before:
-            return
-        marks = self._marks(clock, counted)
-        if marks is None:
-            return
-        begun = BEGUN in self.milestones.at
-        given = self._all(marks) if self.whole else self._new_or_gone(clock, marks, begun)
-        if self.step.cuts and not self.whole:
-            [latest] = marks.before(np.array([clock.now]), self.milestones.at.get(EVALUATED, NEVER)).tolist()
-            if latest > NEVER:
-                self.milestones.put(EVALUATED, latest)
-        if not begun:
-            # From the first evaluation on, what was always there has been seen.
-            [first] = marks.next(np.array([marks.low], np.int64)).tolist()
-            if first < FOREVER:
-                self.milestones.put(BEGUN, first)
-        if len(given):
-            yield given
-
-    def _marks(self, clock: Clock, counted: list[Frame]) -> Marks | None:
+    def marks(self, clock: Clock, counted: list[Frame]) -> Marks | None:
         """The instants of this step at which some window reports; None before the first element."""
         ends = clock.instants(frozenset(window.stream.place for window in self.step.windows))
         at = self.milestones.at
@@ -206,6 +170,49 @@ class ReportedOperator(Gathering):
                 found.append(-(-int(ends[-1]) // period) * period)
         return max(found)
 
+
+class ReportedOperator(EvaluatedOperator):
+    """Gives at each instant at which a window reports what the stream operator makes of the answers then.
+
+    RSTREAM looks at what is there. ISTREAM and DSTREAM look at the changes alone, so their cost follows
+    what has come and left.
+    """
+
+    def __init__(self, step: Reported, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        self.surroundings = surroundings
+        self.whole = step.operator is StreamOperator.RSTREAM
+        if self.whole:
+            self.content = self.store("content", step.vars, until_left)
+        else:
+            self.changes = Carrying(self, "changes", step.input.vars)
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
+        answers, *counted = inputs
+        if len(answers):
+            if self.whole:
+                self.content.append(answers.project(self.step.vars).changing())
+            else:
+                self.changes.add(answers)
+        if clock.first or clock.now == clock.before:
+            return
+        marks = self.marks(clock, counted)
+        if marks is None:
+            return
+        begun = BEGUN in self.milestones.at
+        given = self._all(marks) if self.whole else self._new_or_gone(clock, marks, begun)
+        if self.step.cuts and not self.whole:
+            [latest] = marks.before(np.array([clock.now]), self.milestones.at.get(EVALUATED, NEVER)).tolist()
+            if latest > NEVER:
+                self.milestones.put(EVALUATED, latest)
+        if not begun:
+            # From the first evaluation on, what was always there has been seen.
+            [first] = marks.next(np.array([marks.low], np.int64)).tolist()
+            if first < FOREVER:
+                self.milestones.put(BEGUN, first)
+        if len(given):
+            yield given
+
     def _all(self, marks: Marks) -> Frame:
         """RSTREAM: all that is there at each mark."""
         rows = self.content.rows().changing()
@@ -234,7 +241,7 @@ class ReportedOperator(Gathering):
             gone = self.step.operator is StreamOperator.DSTREAM
             seen = marks.before(at, self.milestones.at.get(EVALUATED, NEVER)) if gone else at
             found = cut(found, self.step.cuts, seen)
-        return _given(found, weight, at)
+        return _given(found.project(self.step.vars), weight, at)
 
     def _mine(self, since: np.ndarray) -> np.ndarray:
         """Every shard has what follows from static knowledge alone; only the first gives it."""

@@ -11,8 +11,7 @@ from penstock.engine.changing.content import ContentOperator
 from penstock.engine.changing.groups import in_worlds
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.operators import Surroundings
-from penstock.engine.presence import numbered
-from penstock.engine.windows.contents import NO_ID
+from penstock.engine.presence import NO_ID, numbered
 from penstock.functions.aggregates import aggregate
 from penstock.functions.ordering import total_key
 from penstock.plan.hidden import WORLD, is_variable

@@ -29,6 +29,7 @@ from penstock.plan.compilation.substitution import Substitution, is_independent,
 from penstock.plan.compilation.windows import in_window
 from penstock.plan.sources import Sources, Stream, only_streams, static_graphs, windows
 from penstock.plan.step import Step
+from penstock.plan.windowing import Begun
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
 UNIT = steps.Table((), ((),))
@@ -79,7 +80,7 @@ class Compiler(SequenceCompiler):
             return self.description(query, context)
         step = self.pattern(query.pattern, context)
         if isinstance(query, a.Select):
-            return columns_of(step, tuple(var.name for var in query.vars))
+            return columns_of(step, (*(var.name for var in query.vars), *context.carried))
         if isinstance(query, a.Ask):
             return steps.Asked(columns_of(step, ()), context.instants)
         target = None if query.target is None else query.target.value
@@ -212,8 +213,12 @@ class Compiler(SequenceCompiler):
         left, right = (self.pattern(child, below) for child, below in self._children(node, context))
         if node.relation == ANY and node.interval is HULL and UNIT in (left, right):
             return right if left == UNIT else left
+        right, began = self.apart(left, right)
         step = steps.Join(left, right, node.relation, node.interval, context.within)
-        return self.narrowed(node, step, context) if node.interval is IntervalRule.INTERSECTION else step
+        in_common = node.interval is IntervalRule.INTERSECTION
+        if began is not None:
+            step = Begun(step, began, later=in_common)
+        return self.narrowed(node, step, context) if in_common else step
 
     def _union(self, node: a.Union_, context: Context) -> Step:
         left, right = (self.pattern(child, below) for child, below in self._children(node, context))
@@ -252,6 +257,7 @@ class Compiler(SequenceCompiler):
             required, optional, relation = optional, required, relation.converse
         left, right = self.pattern(*required), self.pattern(*optional)
         left = self._at_elements(left, context, reads.absence_in_stream(node, context.dataset))
+        right, began = self.apart(left, right)
         columns = (*left.vars, *(var for var in right.vars if var not in left.vars))
         outer = context.outer
         if outer is not None:
@@ -283,10 +289,14 @@ class Compiler(SequenceCompiler):
             context.passing,
             tags=tuple(tags),
         )
+        if began is not None:
+            step = Begun(step, began, later=False)
         return step if outer is None else outer.unseen(step, columns)
 
     def _minus(self, node: a.Minus, context: Context) -> Step:
-        required, absent = (self.pattern(*child) for child in self._children(node, context))
+        (pattern, below), (excluded, beside) = self._children(node, context)
+        required = self.pattern(pattern, below)
+        absent = self.pattern(excluded, replace(beside, began=False))
         if context.outer is not None and context.outer.tag in absent.vars:
             required = context.outer.tagged(required)
         required = self._at_elements(required, context, reads.absence_in_stream(node, context.dataset))
@@ -366,7 +376,7 @@ class Compiler(SequenceCompiler):
         """What an EXISTS looks for, and the tag (of which columns) by which outer solutions find it."""
         free = variables.free(pattern)
         names = tuple(var for var in outer.vars if a.Var(var) in free)
-        inner = replace(context, within=None, outer=None)
+        inner = replace(context, within=None, outer=None, began=False)
         if is_independent(pattern, frozenset(map(a.Var, names))):
             return self.pattern(pattern, inner), ()
         tag = self.fresh(hidden.TAG[1:])
@@ -384,13 +394,14 @@ class Compiler(SequenceCompiler):
         outer = None if context.outer is None else context.outer.only(node.vars)
         [(pattern, below)] = self._children(node, replace(context, outer=outer))
         step = self.pattern(pattern, below)
-        kept = (*(var.name for var in node.vars), *(context.hidden if context.event else ()))
+        beside = context.hidden if context.event else context.carried
+        kept = (*(var.name for var in node.vars), *beside)
         return self._unseen(step, kept, context)
 
     def _distinct(self, node: a.Distinct | a.Reduced, context: Context) -> Step:
         [(pattern, below)] = self._children(node, context)
         step = steps.Unique(self.pattern(pattern, below), subsume=True)
-        return self.once_cut(step, self.cuts) if self.cuts else step
+        return self.once_cut(step, self._cut_by(node, context))
 
     _reduced = _distinct
 
@@ -416,6 +427,7 @@ class Compiler(SequenceCompiler):
             elif aggregate.argument is not None:
                 argument = column(self.fresh("arg"), aggregate.argument)
             aggregates.append((var.name, aggregate, argument))
+        aggregates += [(var, a.Aggregate("MIN", a.Var(var)), var) for var in context.carried]
         keys = tuple(var.name for var, _ in node.keys)
         groups = None if keys else UNIT
         if context.event and step.reads_stream:

@@ -10,7 +10,7 @@ from penstock.algebra.scopes import ELEMENT as ONE_ELEMENT
 from penstock.errors import QueryError
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.compilation.substitution import Substitution
-from penstock.plan.hidden import ELEMENT
+from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Sources, Window, only_streams
 
 
@@ -26,6 +26,7 @@ class Context:
     event: bool = False  # the whole query looks at one element, and static knowledge
     element: bool = False  # inside a pattern whose scope is one element
     window: Window | None = None  # inside WINDOW, whose patterns look at one element at a time
+    began: bool = False  # where windows cut first: solutions tell when they began before (BEGAN)
 
     @property
     def sources(self) -> Sources:
@@ -40,6 +41,11 @@ class Context:
     def relation(self) -> Relation:
         """How the intervals of triples are related that a pattern combines: those of one element are one."""
         return EQUALS if self.element else ANY
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The columns beside those of variables that solutions keep to the end."""
+        return (BEGAN,) if self.began else ()
 
     @property
     def hidden(self) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
 """CQELS-CEP to steps: windows of elements, sequences with absence, joins by intersection (decision 0013).
 
-Steps have intervals as they were before windows cut them: within one window cutting can be done last.
-Where it cannot, a row is there only while the window reaches back far enough, or only from then on
-when it does not (`During`). `cutting` says which windows cut the solutions of a pattern.
+Mostly, steps have intervals as they were before windows cut them: within one window cutting can be done
+last. Where it cannot, a row is there only while the window reaches back far enough, or only from then on
+when it does not (`During`). `cutting` says which windows cut the solutions of a pattern. Where this is not
+enough (`must_cut_first`), windows cut what they show at each evaluation (`Cut`), and all else is as defined.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
+from functools import reduce
 
 from penstock.algebra import nodes as a
 from penstock.algebra.relations import ANY, ENDED, HULL, INTERSECTS, SEQ, IntervalRule, Relation
@@ -23,7 +25,7 @@ from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.joining import TOGETHER, connected
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
-from penstock.plan.compilation.windows import reported
+from penstock.plan.compilation.windows import Evaluations, evaluations, reported
 from penstock.plan.sources import Sources, Window, windows
 from penstock.plan.step import Step
 from penstock.plan.windowing import During, Earliest, Latest, Retimed, Runs, Stamped, Timeless, Windowed
@@ -50,28 +52,63 @@ def window_in(name: NamedNode, dataset: ActiveDataset) -> Window:
     return found[0]
 
 
-def cutting(node: a.Pattern, dataset: ActiveDataset, inside: WindowSpec | None = None) -> Cuts:
-    """The windows that cut the starts of a pattern's solutions: to the latest of their first instants."""
+def cuts(spec: WindowSpec) -> bool:
+    """Whether a window cuts intervals."""
+    return spec.kind is Kind.TIME or (spec.kind is Kind.LANDMARK and spec.start is not None)
+
+
+def cutting(node: a.Pattern, dataset: ActiveDataset, inside: WindowSpec | None = None) -> Cuts | None:
+    """The windows that cut the starts of a pattern's solutions: to the latest of their first instants.
+
+    None if they are not the same for all solutions.
+    """
     if isinstance(node, a.InWindow):
         return cutting(node.pattern, dataset, window_in(node.name, dataset).spec)
     if isinstance(node, (a.BGP, a.PathPattern)):
-        cuts = inside is not None and (
-            inside.kind is Kind.TIME or (inside.kind is Kind.LANDMARK and inside.start is not None)
-        )
-        return (inside,) if cuts else ()
+        return (inside,) if inside is not None and cuts(inside) else ()
     if isinstance(node, a.Background):
         return ()
     if isinstance(node, a.EventSequence):
         first = next(member for member in node.members if not member.negated)
         return cutting(first.pattern, dataset, inside)
+    if isinstance(node, a.Minus):
+        return cutting(node.left, dataset, inside)
     parts = [cutting(part, dataset, inside) for part in walk.children(node)]
+    if None in parts:
+        return None
     if isinstance(node, a.Join) and node.interval is IntervalRule.INTERSECTION:
         return tuple(dict.fromkeys((*parts[0], *parts[1])))
-    if isinstance(node, a.Minus):
-        return parts[0]
     if any(part != parts[0] for part in parts):
-        raise QueryError(f"{node.title} combines what windows of different extent cut: that is not built yet")
+        return None
     return parts[0] if parts else ()
+
+
+def must_cut_first(node: a.Pattern, dataset: ActiveDataset, inside: WindowSpec | None = None) -> bool:
+    """Whether intervals must be seen as windows cut them, because cutting cannot be done last.
+
+    Functions of time see them so; solutions of an operator may not all be cut by the same windows; and
+    absence may lie between what windows cut differently.
+    """
+    if isinstance(node, a.InWindow):
+        inside = window_in(node.name, dataset).spec
+    own = cutting(node, dataset, inside)
+    if own is None or (own and _looks_at_starts(node)):
+        return True
+    if isinstance(node, a.EventSequence) and node.absent not in (None, 0, len(node.members) - 1):
+        before, after = (node.members[node.absent + way].pattern for way in (-1, 1))
+        if not reaches_back_as_far(cutting(after, dataset, inside), cutting(before, dataset, inside)):
+            return True
+    below = (*walk.children(node), *walk.exists_patterns(node))
+    return any(must_cut_first(part, dataset, inside) for part in below)
+
+
+def _looks_at_starts(node: a.Pattern) -> bool:
+    """Whether expressions of a pattern look at the starts of its solutions."""
+    return any(
+        isinstance(part, a.Call) and part.name in ("GETSTARTTIME", "GETDURATION")
+        for expression in node.expressions
+        for part in walk.subexpressions(expression)
+    )
 
 
 def reaches_back_as_far(later: Cuts, earlier: Cuts) -> bool:
@@ -94,7 +131,7 @@ class SequenceCompiler(PathCompiler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.cuts: Cuts = ()  # the windows that cut the solutions
+        self.cut_first: Evaluations | None = None  # if windows cut what they show: when
         self.windows: Sources = frozenset()  # all of them, with the intervals of their elements
 
     @abstractmethod
@@ -107,26 +144,42 @@ class SequenceCompiler(PathCompiler):
         """What a continuous query gives when its windows report."""
         own = (catalog.windows_of(each, timeless=False) for each in query.continuous.windows)
         self.windows = frozenset().union(*own)
-        if query.continuous.view is View.ELEMENT:
-            self.cuts = cutting(query.pattern, context.dataset)
-            if self.cuts:
-                refuse_times(query.pattern)
+        evaluated = evaluations(query.continuous, catalog)
+        elements = query.continuous.view is View.ELEMENT
+        if elements and must_cut_first(query.pattern, context.dataset):
+            self.cut_first = evaluated
+            context = replace(context, began=True)
+        cuts = self._cut_by(query.pattern, context) if elements else ()
         step = self.answers(query, context, feeds=False)
         if isinstance(query, a.Construct):
-            step = self.once_cut(step, self.cuts)
-        cuts = () if isinstance(query, a.Ask) else self.cuts
-        return reported(query.continuous, catalog, step, cuts)
+            step = self.once_cut(step, cuts)
+        elif isinstance(query, a.Ask):
+            cuts = ()
+        return reported(query.continuous.operator, evaluated, step, cuts)
+
+    def _cut_by(self, node: a.Pattern, context: Context) -> Cuts:
+        """The windows that are yet to cut the solutions of a pattern."""
+        if self.cut_first is not None:
+            return ()
+        inside = None if context.window is None else context.window.spec
+        return cutting(node, context.dataset, inside)
 
     def _timestamp(self, node: a.Timestamp, context: Context) -> Step:
         """f:timestamp: the last end of an element, in any window of the query, that states the triple."""
         step = self.pattern(node.pattern, context)
         named = tuple(dict.fromkeys(part.name for part in node.triple if isinstance(part, a.Var)))
-        if not frozenset(named) <= step.certain:
-            raise QueryError(f"{node.word}: a variable of the triple may be unbound, that is not built yet")
         seen = replace(context, dataset=replace(context.dataset, default=self.windows))
         stated = self.scan(node.triple, seen, unique=False)
         ended = steps.Compute(Latest(stated), node.var.name, a.Call("GETENDTIME"))
-        return steps.Outer(step, Timeless(columns_of(ended, (*named, node.var.name))), ANY)
+        last = Timeless(columns_of(ended, (*named, node.var.name)))
+        unbound = [
+            a.Call("!", (a.Call("BOUND", (a.Var(name),)),)) for name in named if name not in step.certain
+        ]
+        if not unbound:
+            return steps.Outer(step, last, ANY)
+        lacking = reduce(lambda one, other: a.Call("||", (one, other)), unbound)
+        whole = steps.Select(step, a.Call("!", (lacking,)))
+        return merged([steps.Outer(whole, last, ANY), steps.Select(step, lacking)])
 
     def in_element(self, leaf: a.BGP | a.PathPattern, context: Context, element: str | None = None) -> Step:
         """The solutions of a pattern in single elements that a window shows; a column may tell in which."""
@@ -134,13 +187,19 @@ class SequenceCompiler(PathCompiler):
         own = frozenset((window,))
         if window.spec.kind is not Kind.TRIPLES:
             own = frozenset((window.stream,))
-        inside = replace(context, window=None, dataset=replace(context.dataset, default=own))
+        inside = replace(context, window=None, within=None, dataset=replace(context.dataset, default=own))
         if element is None:
             step = self.pattern(replace(leaf, scope=ELEMENT), inside)
         else:
             step = self.bgp(leaf, replace(inside, element=True))
             step = steps.Rename(step, tuple(element if var == hidden.ELEMENT else var for var in step.vars))
-        return step if window.spec.kind is Kind.TRIPLES else Windowed(step, window.spec, timeless=False)
+        if window.spec.kind is not Kind.TRIPLES:
+            step = Windowed(step, window.spec, timeless=False)
+        if context.began:
+            step = Stamped(step, hidden.BEGAN, "start")
+        if self.cut_first is not None and cuts(window.spec):
+            step = self.cut_first.cut(step, window.spec)
+        return step
 
     def _inwindow(self, node: a.InWindow, context: Context) -> Step:
         return self.pattern(node.pattern, replace(context, window=window_in(node.name, context.dataset)))
@@ -177,7 +236,7 @@ class SequenceCompiler(PathCompiler):
             return self._with_repetitions(node.members, context)
         if negated is None:
             return self._chain(node.members, context)
-        absent = self.pattern(node.members[negated].pattern, context)
+        absent = self.pattern(node.members[negated].pattern, replace(context, began=False))
         specs = self._cuts(node.members[negated], context)
         before, after = node.members[:negated], node.members[negated + 1 :]
         if not before:
@@ -187,16 +246,16 @@ class SequenceCompiler(PathCompiler):
         return self._seq_wo(before, absent, specs, after, context)
 
     def _cuts(self, member: a.Member, context: Context) -> Cuts:
-        inside = None if context.window is None else context.window.spec
-        return cutting(member.pattern, context.dataset, inside)
+        return self._cut_by(member.pattern, context)
 
     def _chain(self, members: tuple[a.Member, ...], context: Context) -> Step:
-        """SEQ of single members, equations (3), (4), (10), (11)."""
+        """SEQ of single members, equations (3), (4), (10), (11); it begins where the first one does."""
         *others, last = members
-        step = self.pattern(last.pattern, context)
+        step = self.pattern(last.pattern, replace(context, began=context.began and not others))
         later = self._cuts(last, context)
-        for member in reversed(others):
-            left, cuts = self.pattern(member.pattern, context), self._cuts(member, context)
+        for place, member in reversed(list(enumerate(others))):
+            below = replace(context, began=context.began and not place)
+            left, cuts = self.pattern(member.pattern, below), self._cuts(member, context)
             branches: list[Step] = [steps.Join(left, step, SEQ, HULL, context.within)]
             if not reaches_back_as_far(later, cuts):
                 branches.append(self._cut_apart(left, step, later, context))
@@ -207,6 +266,10 @@ class SequenceCompiler(PathCompiler):
         """SEQ with runs, of one window: for every choice of the single members all that lies between them."""
         if not all(isinstance(member.pattern, a.BGP) for member in members):
             raise QueryError("a repetition beside another sequence is not built yet")
+        if self.cut_first is not None:
+            raise QueryError(
+                "a repetition beside what windows cut differently, or asked for its start, is not built yet"
+            )
         beside: dict[int, tuple[str, str]] = {}  # of each run: the end before, the start after it
         chosen: Step | None = None
         for place in reversed(range(len(members))):
@@ -265,13 +328,6 @@ class SequenceCompiler(PathCompiler):
         both = Retimed(Stamped(both, end, "end"), start, end)
         return columns_of(both, tuple(var for var in both.vars if var != ended))
 
-    def _refuse_cut_between(self, later: Cuts, earlier: Cuts) -> None:
-        if not reaches_back_as_far(later, earlier):
-            raise QueryError(
-                "SEQ with absence between windows of which the later one reaches back less far than the"
-                " earlier one is not built yet"
-            )
-
     def _no_head(self, absent: Step, specs: Cuts, after: tuple[a.Member, ...], context: Context) -> Step:
         """Equations (6), (13): none ended before the cut start of the rest."""
         step = self._chain(after, context)
@@ -300,9 +356,8 @@ class SequenceCompiler(PathCompiler):
         """Equations (5), (8), (12), (15): none in [t₂, t₅], where t₅ and its own start are cut."""
         left, right, start, end = (self.fresh(hidden.AT[1:]) for _ in range(4))
         own, ahead = self._cuts(before[-1], context), self._cuts(after[0], context)
-        self._refuse_cut_between(ahead, own)
         ended = Stamped(self._chain(before, context), left, "end")
-        begun = Stamped(self._chain(after, context), right, "start")
+        begun = Stamped(self._chain(after, replace(context, began=False)), right, "start")
         both: Step = steps.Join(ended, begun, SEQ, HULL, context.within)
         gap = Retimed(Stamped(Stamped(both, start, "start"), end, "end"), left, right)
         branches = []
@@ -326,11 +381,18 @@ class SequenceCompiler(PathCompiler):
 
     def narrowed(self, node: a.Join, step: Step, context: Context) -> Step:
         """A join by intersection, while the windows of both sides reach back to its end."""
-        inside = None if context.window is None else context.window.spec
-        one, other = (cutting(part, context.dataset, inside) for part in walk.children(node))
+        one, other = (self._cut_by(part, context) for part in walk.children(node))
         if one == other:
             return step
         return During(step, tuple(dict.fromkeys((*one, *other))), "end", later=False)
+
+    def apart(self, left: Step, right: Step) -> tuple[Step, str | None]:
+        """The right side of a combination, with another name for BEGAN if both have it."""
+        if hidden.BEGAN not in left.vars or hidden.BEGAN not in right.vars:
+            return right, None
+        other = self.fresh(hidden.BEGAN[1:])
+        renamed = tuple(other if var == hidden.BEGAN else var for var in right.vars)
+        return steps.Rename(right, renamed), other
 
     def once_cut(self, step: Step, cuts: Cuts) -> Step:
         """A set of solutions of which windows cut several to the same: the one that began first is kept."""
@@ -350,12 +412,3 @@ def _parts(pattern: a.Pattern) -> list[a.Pattern]:
     for triple in pattern.triples:
         about.setdefault(triple.subject, []).append(triple)
     return [replace(pattern, triples=tuple(triples)) for triples in about.values()]
-
-
-def refuse_times(node: a.Pattern) -> None:
-    """Functions of time see the interval as it is cut, which is another one at each instant."""
-    for each in walk.nodes(node):
-        for expression in each.expressions:
-            for part in walk.subexpressions(expression):
-                if isinstance(part, a.Call) and part.name in ("GETSTARTTIME", "GETDURATION"):
-                    raise QueryError(f"{part.name} of what a window cuts is not built yet")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from penstock.algebra.windows import Continuous, Kind, View, WindowSpec
+from dataclasses import dataclass
+
+from penstock.algebra.windows import Continuous, Kind, Report, StreamOperator, View, WindowSpec
 from penstock.errors import QueryError
 from penstock.plan import steps
 from penstock.plan.catalog import Catalog
 from penstock.plan.sources import Window
 from penstock.plan.step import Step
-from penstock.plan.windowing import Counted, Matched, Reported, Windowed, would_always_report
+from penstock.plan.windowing import Counted, Cut, Matched, Reported, Windowed, would_always_report
 from penstock.terms import Term
 
 
@@ -26,8 +28,21 @@ def counted(window: Window) -> Step:
     return Counted(steps.Unique(every), window.spec, window.timeless)
 
 
-def reported(continuous: Continuous, catalog: Catalog, answers: Step, cuts: tuple[WindowSpec, ...]) -> Step:
-    """What a query gives of its answers, which change as its windows do and are cut by some of them."""
+@dataclass(frozen=True)
+class Evaluations:
+    """What says when a query is evaluated: its windows, and the steps of those that count triples."""
+
+    windows: tuple[Window, ...]
+    report: Report
+    counted: tuple[Step, ...]
+
+    def cut(self, step: Step, spec: WindowSpec) -> Step:
+        """The rows of a window as it cuts them at these instants."""
+        return Cut(step, spec, self.windows, self.report, self.counted)
+
+
+def evaluations(continuous: Continuous, catalog: Catalog) -> Evaluations:
+    """When a continuous query is evaluated."""
     for window in continuous.windows:
         if would_always_report(continuous.report, window.spec):
             raise QueryError(
@@ -40,11 +55,12 @@ def reported(continuous: Continuous, catalog: Catalog, answers: Step, cuts: tupl
         for window in continuous.windows
         for source in sorted(catalog.windows_of(window, timeless=graphs), key=lambda each: each.stream.place)
     ]
-    return Reported(
-        answers,
-        tuple(found),
-        continuous.report,
-        continuous.operator,
-        tuple(counted(each) for each in found if each.spec.kind is Kind.TRIPLES),
-        cuts,
-    )
+    counting = tuple(counted(each) for each in found if each.spec.kind is Kind.TRIPLES)
+    return Evaluations(tuple(found), continuous.report, counting)
+
+
+def reported(
+    operator: StreamOperator, evaluated: Evaluations, answers: Step, cuts: tuple[WindowSpec, ...]
+) -> Step:
+    """What a query gives of its answers, which change as its windows do and are cut by some of them."""
+    return Reported(answers, evaluated.windows, evaluated.report, operator, evaluated.counted, cuts)

@@ -1,0 +1,156 @@
+"""Intervals as windows cut them: what functions of time say of them, and what different windows cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agreement.window_runs import given_by_engine
+from oracle.cases import Case, Element, StreamData
+from oracle.vocabulary import BASE, EPOCH, PROLOGUE, TICK, iri
+from oracle.window_generator import WindowCase, given_by
+from oracle.window_model import ContinuousQuery
+from penstock.languages import parse_query
+
+
+def at(start: int, end: int, *triples: str) -> Element:
+    """An element of triples of single letters, with its interval in seconds."""
+    terms = (tuple(iri(f":{part}") for part in triple.split()) for triple in triples)
+    return Element(tuple(terms), EPOCH + start * TICK, EPOCH + end * TICK)
+
+
+def case_of(text: str, *elements: Element, language: str = "cqels-cep", size: int = 1) -> WindowCase:
+    parsed = parse_query(PROLOGUE + text, language=language).query
+    how = parsed.continuous
+    query = replace(parsed, continuous=None)
+    places = range(len(elements))
+    batches = tuple(tuple((0, n) for n in places[first : first + size]) for first in places[::size])
+    data = Case(1, (StreamData(iri(":s1"), elements),), (), (), 0, batches)
+    return WindowCase(data, ContinuousQuery(query, how.windows, how.report, how.operator, how.view), text)
+
+
+def given(case: WindowCase) -> list[tuple[float, dict[str, str], float | None, float | None]]:
+    """What is given, in seconds, by the oracle and by the engine with 1, 2 and 8 shards."""
+    expected = given_by(case)
+    for shards in (1, 2, 8):
+        assert given_by_engine(case, shards, restore=shards == 2) == expected
+    found = []
+    for (instant, (row, start, end)), count in expected.items():
+        short = {name: term.removeprefix(f"<{BASE}").rstrip(">") for name, term in row}
+        found += count * [(_seconds(instant), short, _seconds(start), _seconds(end))]
+    return sorted(found, key=lambda each: (each[0], repr(each)))
+
+
+def _seconds(instant: int | None) -> float | None:
+    return None if instant is None else (instant - EPOCH) / TICK
+
+
+def test_the_start_is_that_of_what_is_left():
+    text = (
+        "SELECT RSTREAM ?x ?at FROM NAMED WINDOW :W ON :s1 [RANGE 4s SLIDE 2s] REPORT ON CLOSE "
+        "WHERE { WINDOW :W { ?x :p :a } BIND(STR(getSTARTTIME()) AS ?at) }"
+    )
+    # (2, 6] is shown at 6: it begins one microsecond after 2; (4, 8] at 8.
+    assert given(case_of(text, at(1, 5, "c p a"), at(9, 9, "d q a"))) == [
+        (6, {"x": "c", "at": '"2024-01-01T00:00:02.000001Z"'}, 2.000001, 5),
+        (8, {"x": "c", "at": '"2024-01-01T00:00:04.000001Z"'}, 4.000001, 5),
+    ]
+
+
+def test_a_duration_gets_shorter_as_the_window_moves():
+    """A condition can become true of what is there already; it is new then, and not before."""
+    text = (
+        "SELECT ISTREAM ?x FROM NAMED WINDOW :W ON :s1 [RANGE 10s] "
+        'WHERE { WINDOW :W { ?x :p :a } FILTER (getDURATION() <= "PT3S"^^xsd:duration) }'
+    )
+    case = case_of(text, at(0, 8, "c p a"), at(12, 12, "d q a"), at(16, 16, "d q a"))
+    assert given(case) == [(16, {"x": "c"}, 6, 8)]  # at 12 it is [2, 8], at 16 [6, 8]
+
+
+def test_what_is_optional_comes_from_another_window():
+    text = (
+        "SELECT RSTREAM ?x ?y FROM NAMED WINDOW :W ON :s1 [RANGE 9s] FROM NAMED WINDOW :V ON :s1 [RANGE 2s] "
+        "WHERE { WINDOW :W { ?x :p :a } OPTIONAL { WINDOW :V { ?x :q ?y } } }"
+    )
+    case = case_of(text, at(0, 3, "c q b"), at(4, 4, "c p a"), at(8, 8, "d q a"))
+    # At 4 what is optional is cut to [2, 3]; at 5.000001 it has left its window.
+    assert given(case) == [
+        (4, {"x": "c", "y": "b"}, 2, 4),
+        (5.000001, {"x": "c"}, 4, 4),
+        (6.000001, {"x": "c"}, 4, 4),
+        (8, {"x": "c"}, 4, 4),
+        (10.000001, {"x": "c"}, 4, 4),
+        (12.000001, {"x": "c"}, 4, 4),
+    ]
+
+
+def test_solutions_of_a_union_are_cut_each_by_its_window():
+    text = (
+        "SELECT ISTREAM ?x FROM NAMED WINDOW :W ON :s1 [RANGE 9s] FROM NAMED WINDOW :V ON :s1 [RANGE 2s] "
+        "WHERE { { WINDOW :W { ?x :p :a } } UNION { WINDOW :V { ?x :p :a } } }"
+    )
+    case = case_of(text, at(0, 5, "c p a"), at(6, 6, "d q a"))
+    # Both are new at 5, and none at 6, though the one is cut to [4, 5] then.
+    assert given(case) == [(5, {"x": "c"}, 0, 5), (5, {"x": "c"}, 3, 5)]
+
+
+def test_of_the_same_solutions_in_two_windows_the_one_that_is_cut_most_is_gone():
+    text = (
+        "SELECT DSTREAM ?x FROM NAMED WINDOW :W ON :s1 [RANGE 9s] FROM NAMED WINDOW :V ON :s1 [RANGE 2s] "
+        "WHERE { { WINDOW :W { ?x :p :a } } UNION { WINDOW :V { ?x :p :a } } }"
+    )
+    case = case_of(text, at(0, 5, "c p a"), at(6, 6, "d q a"))
+    # As at the evaluation before: at 6 the one is cut to [4, 5], at 8.000001 the other is not cut.
+    assert given(case) == [(7.000001, {"x": "c"}, 4, 5), (14.000001, {"x": "c"}, 0, 5)]
+
+
+def test_absence_before_a_window_that_reaches_back_less_far():
+    """SEQ(:W, !:W, :V): the start of what follows is cut to :V, and so may lie after what is absent."""
+    text = (
+        "SELECT RSTREAM ?x FROM NAMED WINDOW :W ON :s1 [RANGE 9s] FROM NAMED WINDOW :N ON :s1 [RANGE 9s] "
+        "FROM NAMED WINDOW :V ON :s1 [RANGE 1s] "
+        "WHERE { WINDOW :W { ?x :p :a } WINDOW :N { ?x :n :a } WINDOW :V { ?x :q :a } SEQ(:W, !:N, :V) }"
+    )
+    case = case_of(text, at(1, 1, "c p a"), at(4, 4, "c n a"), at(2, 5, "c q a"), size=3)
+    # At 5, :V has [4, 5] of the last one: :n at 4 lies in [1, 4]. Without cutting it would not in [1, 2].
+    assert given(case) == []
+    case = case_of(text, at(1, 1, "c p a"), at(3, 3, "d n a"), at(2, 5, "c q a"), size=3)
+    assert given(case) == [(5, {"x": "c"}, 1, 5)]
+
+
+@pytest.mark.parametrize("operator", ["RSTREAM", "ISTREAM", "DSTREAM"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "{ WINDOW :W { ?x :p ?y } } UNION { WINDOW :V { ?x :p ?y } }",
+        "WINDOW :W { ?x :p ?y } MINUS { { WINDOW :W { ?x :q ?z } } UNION { WINDOW :V { ?x :q ?z } } }",
+        "{ SELECT DISTINCT ?x { WINDOW :W { ?x :p ?y } } } WINDOW :V { ?x :q ?y }",
+        "{ SELECT ?x (COUNT(*) AS ?y) { { WINDOW :W { ?x :p ?z } } UNION { WINDOW :V { ?x :p ?z } } } "
+        "GROUP BY ?x }",
+        "{ SELECT ?x ?y { WINDOW :W { ?x :p ?y } OPTIONAL { WINDOW :V { ?x :q ?z } } } ORDER BY ?z LIMIT 1 }",
+        "WINDOW :W { ?x :p ?y } FILTER (getSTARTTIME() > ?y || getDURATION() > 'PT1S'^^xsd:duration)",
+    ],
+)
+def test_how_operators_see_what_is_cut(where: str, operator: str):
+    text = (
+        f"SELECT {operator} DISTINCT ?x ?y FROM NAMED WINDOW :W ON :s1 [RANGE 7s SLIDE 2s] "
+        f"FROM NAMED WINDOW :V ON :s1 [RANGE 3s] REPORT ON CHANGE WHERE {{ {where} }}"
+    )
+    elements = [
+        at(0, 2, "c p a", "c q b"), at(1, 4, "c p b"), at(3, 4, "c q a"), at(2, 6, "d p a"),
+        at(5, 7, "c p a", "d q a"), at(6, 9, "c q a"), at(8, 9, "d p a"), at(9, 13, "c p b", "d q b"),
+    ]  # fmt: skip
+    for size in (1, 3):
+        assert given(case_of(text, *elements, size=size)) or "MINUS" in where
+
+
+def test_when_a_triple_that_need_not_be_there_was_stated():
+    text = (
+        "SELECT ?x ?y (f:timestamp(?x, :q, ?y) AS ?at) FROM STREAM :s1 [RANGE 4s STEP 4s] "
+        "WHERE { ?x :p :a OPTIONAL { ?x :q ?y } }"
+    )
+    stamped = "PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#> REGISTER QUERY Q AS " + text
+    case = case_of(stamped, at(1, 1, "c p a", "d p a"), at(2, 3, "c q b"), language="c-sparql")
+    rows = [row for _, row, _, _ in given(case)]
+    assert sorted(map(sorted, rows)) == [["at", "x", "y"], ["x"]]
