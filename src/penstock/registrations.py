@@ -199,8 +199,8 @@ class Registrations:
         """Registers a query: a file (a path object or a name that ends in .rq), or its text.
 
         A file or text may hold several queries and rules, one after the other; they are then called
-        name, name-2 and so on. INSERT … WHERE … is a rule as in `add_rules`. `language` is ep-sparql or
-        sparql; without it the ending tells.
+        name, name-2 and so on. INSERT … WHERE … is a rule as in `add_rules`. `language` is one of
+        ep-sparql, sparql, cqels-cep, c-sparql and rsp-ql; without it the ending tells, or the text.
         """
         if not isinstance(query, (str, os.PathLike)):
             raise UsageError(

@@ -26,6 +26,25 @@ def lines_of(name: str, element: Element) -> list[str]:
     return [f"{' '.join(map(str, triple))} {graph} ." for triple in element.triples]
 
 
+def name_of(stream: int, element: int) -> str:
+    """What an element of a case is called in its file."""
+    return f"http://example.org/element/{stream}/{element}"
+
+
+def add_inputs(engine: Engine, case: Case, directory: Path) -> None:
+    """Registers the streams of a case, as directories with a file for each batch, and its graphs."""
+    for number, stream in enumerate(case.streams):
+        place = directory / f"stream-{number}"
+        place.mkdir()
+        for count, batch in enumerate(case.batches):
+            arrived = [(e, stream.elements[e]) for s, e in batch if s == number]
+            lines = [line for e, element in arrived for line in lines_of(name_of(number, e), element)]
+            (place / f"batch-{count:03d}.nq").write_text("".join(f"{x}\n" for x in lines))
+        engine.add_stream(place, iri=stream.name and stream.name.value)
+    for graph in case.graphs:
+        engine.add_graph(graph.triples, iri=graph.name and graph.name.value)
+
+
 def spark_answers(
     case: Case, shards: int, *, batch_bytes: int, query_scope: str | None = None
 ) -> list[Counter[Row]]:
@@ -38,20 +57,7 @@ def spark_answers(
         query_scope=query_scope,
     )
     with tempfile.TemporaryDirectory() as scratch:
-        for number, stream in enumerate(case.streams):
-            directory = Path(scratch) / f"stream-{number}"
-            directory.mkdir()
-            for place, batch in enumerate(case.batches):
-                arrived = [(e, stream.elements[e]) for s, e in batch if s == number]
-                lines = [
-                    line
-                    for e, element in arrived
-                    for line in lines_of(f"http://example.org/element/{number}/{e}", element)
-                ]
-                (directory / f"batch-{place:03d}.nq").write_text("".join(f"{x}\n" for x in lines))
-            engine.add_stream(directory, iri=stream.name and stream.name.value)
-        for graph in case.graphs:
-            engine.add_graph(graph.triples, iri=graph.name and graph.name.value)
+        add_inputs(engine, case, Path(scratch))
         for query in case.queries:
             engine.add_query(query)
         found: dict[int, list] = {i: [] for i in range(len(case.queries))}

@@ -113,10 +113,37 @@ def make_window_case(seed: int, size: int = 20) -> WindowCase:
     if random.random() < 0.33:
         data = delayed(data)
     language = random.choice(("C-SPARQL", "RSP-QL", "CQELS-CEP", "CQELS-CEP"))
+    return _over(random, data, language)
+
+
+def _over(random: Random, data: Case, language: str) -> WindowCase:
+    """A query in the manner of a language, over the data of a case."""
     make = _of_elements if language == "CQELS-CEP" else _of_graphs
     query, body = make(random, data, language)
     said = (said_in(each, query, body) for each in CONVENTIONS)
     return WindowCase(data, query, body, tuple(each for each in said if each is not None))
+
+
+def cases_together(
+    seed: int, suits: Callable[[WindowCase], bool], *, each: int = 3, size: int = 20
+) -> list[WindowCase]:
+    """Queries of each language over the same streams, all of which they read: they can run together.
+
+    For every other seed many elements come late. What does not suit is left out.
+    """
+    random = Random(f"together {seed}")
+    data = make_window_case(seed, size).data
+    if seed % 2:
+        data = replace(delayed(data), lateness=0)
+    names = {stream.name for stream in data.streams}
+    found = []
+    for language in each * tuple(CONVENTIONS):
+        for _ in range(20):
+            case = _over(random, data, language)
+            if case.said and {window.stream for window in case.query.windows} == names and suits(case):
+                found.append(case)
+                break
+    return found
 
 
 def _denser(random: Random, element: Element) -> Element:
