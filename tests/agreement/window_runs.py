@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -44,22 +45,30 @@ def alone(case: WindowCase) -> WindowCase:
     return replace(case, data=replace(case.data, batches=batches))
 
 
-def given_by_engine(case: WindowCase, shards: int = 1, *, restore: bool = False) -> Counter[GivenRow]:
-    """What the engine gives; `restore`: every so often its shards go on from stored chunks alone."""
+def given_by_engine(
+    case: WindowCase, shards: int = 1, *, restore: bool = False, silence: Sequence[int] = ()
+) -> Counter[GivenRow]:
+    """What the engine gives; `restore`: every so often its shards go on from stored chunks alone.
+
+    `silence`: the watermarks to which time goes on after the last element, of streams that are not over.
+    """
     program = program_of(case.data, case.query, shards, tuning_of(case.seed))
     with tempfile.TemporaryDirectory() as scratch, sealed_frames():
         if case.seed % 2:
             program = travelled(program, Path(scratch))
-        return _given(case.data, program, restore)
+        return _given(case.data, program, restore, silence)
 
 
-def _given(data: Case, program: Program, restore: bool) -> Counter[GivenRow]:
+def _given(data: Case, program: Program, restore: bool, silence: Sequence[int]) -> Counter[GivenRow]:
     live = [program.open(number) for number in range(program.shards)]
     stored: list[dict[str, bytes]] = [{} for _ in live]
     random = Random(data.seed)
     found: dict[int, list] = {}
     watermark, latest = NEVER, NEVER
-    for batch in [*data.batches, None]:
+    for batch in [*data.batches, *(silence or [None])]:
+        ended = batch is None
+        if isinstance(batch, int):
+            latest, batch = max(latest, batch + data.lateness), None
         payloads: list[list[bytes]] = [[] for _ in live]
         for stream in {number for number, _ in batch or ()}:
             arrived = [data.streams[s].elements[e] for s, e in batch if s == stream]
@@ -69,7 +78,7 @@ def _given(data: Case, program: Program, restore: bool) -> Counter[GivenRow]:
         before = watermark
         if latest != NEVER:
             watermark = max(watermark, latest - data.lateness)
-        moves = [([], watermark, batch is None)]
+        moves = [([], watermark, ended)]
         if random.random() < 0.5:
             moves.insert(0, ([], before, False))
         for number, shard in enumerate(live):

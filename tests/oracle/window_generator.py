@@ -357,12 +357,17 @@ def _of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQ
 GivenRow = tuple[int, Row]
 
 
-def given_by(case: WindowCase) -> Counter[GivenRow]:
-    """What the query gives, by the oracle: a multiset of (instant, canonical row)."""
-    if len(Clock(case.query, case.streams).evaluations()) > LONGEST:
+def given_by(case: WindowCase, watermark: int | None = None) -> Counter[GivenRow]:
+    """What the query gives, by the oracle: a multiset of (instant, canonical row).
+
+    With a `watermark` the streams are not over: they live on in silence, and time has come so far.
+    """
+    if len(Clock(case.query, case.streams, watermark).evaluations()) > LONGEST:
         raise TooManySolutions(f"more than {LONGEST} evaluations")
     by_instant: dict[int, list] = {}
-    found = given(case.query, case.streams, case.knowledge, now=case.data.now, effort=Effort())
+    found = given(
+        case.query, case.streams, case.knowledge, now=case.data.now, effort=Effort(), watermark=watermark
+    )
     for instant, row, count in found:
         by_instant.setdefault(instant, []).extend(count * [(row.bindings, row.start, row.end)])
     return Counter(

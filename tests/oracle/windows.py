@@ -176,10 +176,14 @@ def same(one: Content, other: Content) -> bool:
 
 @dataclass(frozen=True)
 class Clock:
-    """The time of a query over finite streams: from the first end of an element, as long as windows say."""
+    """The time of a query over finite streams: from the first end of an element, as long as windows say.
+
+    Of streams that live on in silence, `watermark` is how far time has come.
+    """
 
     query: ContinuousQuery
     streams: Streams
+    watermark: int | None = None
 
     @property
     def ends(self) -> list[int]:
@@ -188,7 +192,9 @@ class Clock:
         return sorted({each.end for name in read for each in self.streams[name]})
 
     def last_close(self) -> int:
-        """The last instant at which a window closes that an element is in."""
+        """The last instant at which a window closes that an element is in; of living streams, up to now."""
+        if self.watermark is not None:
+            return self.watermark - 1
         period = self.query.report.period
         found = [self.ends[-1]]
         if period is not None:
@@ -276,7 +282,8 @@ class Clock:
         """ET: the instants at which the query is evaluated, because some window reports."""
         if not self.ends:
             return []
-        return sorted({instant for window in self.query.windows for instant in self.reports(window)})
+        found = {instant for window in self.query.windows for instant in self.reports(window)}
+        return sorted(each for each in found if self.watermark is None or each < self.watermark)
 
 
 def refused(report: Report, spec: WindowSpec) -> None:
@@ -453,12 +460,13 @@ def given(
     follows: Consequences | None = None,
     now: int = 0,
     effort: Effort | None = None,
+    watermark: int | None = None,
 ) -> list[Given]:
     """All that a query gives: (instant, solution, how often), by instants."""
     knowledge, effort = knowledge or Knowledge(), effort or Effort()
     result: list[Given] = []
     before: tuple[Solution, ...] = ()
-    for instant in Clock(query, streams).evaluations():
+    for instant in Clock(query, streams, watermark).evaluations():
         found = answers_at(query, streams, knowledge, instant, follows=follows, now=now, effort=effort).rows
         rows = Counter(OPERATORS[query.operator](found, before))
         result += [(instant, row, count) for row, count in rows.items()]
