@@ -9,7 +9,7 @@ import pytest
 from agreement.engine_runs import engine_answers, occurrences_of, program_of
 from agreement.tunings import tiny
 from oracle.cases import Case, Element, StreamData
-from oracle.generator import answers, make_case
+from oracle.generator import REPEATED, answers, make_case
 from oracle.vocabulary import EPOCH, PROLOGUE, TICK, iri
 from penstock.engine.program import Program
 from penstock.engine.remembering import remembered
@@ -77,6 +77,8 @@ def for_ever(program: Program) -> list[tuple[bool, bool]]:
         ("{ ?x :price ?n } MEETS { ?x :load ?m }", True),
         (f"{{ ?x :price ?n }} OVERLAPS {{ ?x :load ?m {SHORT} }}", False),
         (f"?x :price ?n OPTIONAL {{ ?x :load ?m {SHORT} }}", False),
+        ("{ ?x :price ?n } SEQ { ?x :load ?m }+ (COUNT(*) AS ?c) SEQ { ?x :load 7 }", True),
+        (f"{{ ?x :price ?n }} SEQ {{ ?x :load ?m }}+ (LAST(?m) AS ?l) SEQ {{ ?x :price ?k }} {SHORT}", False),
     ],
 )
 def test_what_is_said_is_what_is_held(where, endless):
@@ -89,7 +91,7 @@ def test_what_is_said_is_what_is_held(where, endless):
 
 def test_check_warns_exactly_where_explain_says_for_ever():
     compared = []
-    for seed in range(300):
+    for seed in (*range(300), *range(REPEATED, REPEATED + 200)):
         case = make_case(seed)
         if not any("EXISTS" in text or "CONSTRUCT" in text or "DESCRIBE" in text for text in case.queries):
             found = for_ever(program_of(case, 1))

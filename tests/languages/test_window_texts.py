@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 import pytest
 
 from oracle.vocabulary import iri
-from oracle.window_generator import make_repetition_case, make_window_case
+from oracle.window_generator import REPEATED, make_repetition_case, make_window_case
 from oracle.window_model import StreamOperator
 from penstock.algebra import Construct, Extend, Node, Timestamp, Var
 from penstock.errors import QueryError
@@ -89,7 +89,7 @@ def check(said, query) -> bool:
 
 def test_what_is_printed_is_parsed_to_the_same():
     seen = Counter()
-    for seed in range(COUNT):
+    for seed in (*range(COUNT), *range(REPEATED, REPEATED + COUNT // 4)):
         case = make_window_case(seed)
         for said in case.said:
             seen[said.language if check(said, case.query) else "refused"] += 1

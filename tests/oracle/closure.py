@@ -19,6 +19,7 @@ from penstock.algebra import (
     BGP,
     Alternative,
     Construct,
+    EventSequence,
     Exists,
     Extend,
     Filter,
@@ -303,6 +304,15 @@ def _uses(
         yield from _uses(node.pattern, absent, dataset)
         for _, expression in (*node.keys, *node.aggregates) if isinstance(node, Group) else ():
             yield from _expression_uses(expression, absent, dataset)
+    elif isinstance(node, EventSequence):  # with repetitions, each between two members that have time
+        last = max(place for place, member in enumerate(node.members) if member.repeated)
+        for place, member in enumerate(node.members):
+            later = [each.pattern for each in node.members[place + 1 :] if each.single]
+            moves = dataset is not None and (
+                place <= last or any(certainly_timed(each, default_graph(dataset), dataset) for each in later)
+            )
+            standing = absent if member.repeated else use
+            yield from _uses(member.pattern, Use.EARLIER if moves else standing, dataset)
     elif isinstance(node, Values):
         return
     elif isinstance(node, Graph):
@@ -387,4 +397,6 @@ def certainly_timed(node: Pattern, active: ActiveGraph, dataset: TimedDataset) -
         return other or certainly_timed(required, active, dataset)
     if isinstance(node, (Group, OrderBy, Slice)):
         return reads_a_stream(node, active, dataset)
+    if isinstance(node, EventSequence):
+        return True
     return certainly_timed(node.pattern, active, dataset)

@@ -105,9 +105,16 @@ def _rebuilt(node, mu: Bindings):
             changed[each.name] = _expression(value, mu)
         elif each.name in ("keys", "aggregates") and isinstance(node, Group):
             changed[each.name] = tuple((var, _expression(e, mu)) for var, e in value)
+        elif each.name == "members":
+            changed[each.name] = tuple(_member(member, mu) for member in value)
         elif each.name == "keys":
             changed[each.name] = tuple((_expression(e, mu), down) for e, down in value)
     return replace(node, **changed)
+
+
+def _member(member: Member, mu: Bindings) -> Member:
+    aggregates = tuple((var, _expression(e, mu)) for var, e in member.aggregates)
+    return replace(member, pattern=correlated(member.pattern, mu), aggregates=aggregates)
 
 
 def _expression(expression, mu: Bindings):

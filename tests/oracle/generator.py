@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from random import Random
 
+import oracle.sequences  # noqa: F401 — the evaluation of repetitions
 from oracle.canonical import Row, canonical
 from oracle.cases import Case
 from oracle.closure import NoClosure, closure
@@ -23,10 +24,12 @@ from oracle.stream_data import delayed, random_graphs, random_streams
 from oracle.vocabulary import BASE
 from penstock.algebra import STREAM, Construct, Query
 
-__all__ = ["NESTED", "Case", "Row", "answers", "cases", "make_case", "parsed", "solved"]
+__all__ = ["NESTED", "REPEATED", "Case", "Row", "answers", "cases", "make_case", "parsed", "solved"]
 
 NESTED = 1_000_000_000
 """Cases from this number on have paths with axes and tests."""
+REPEATED = 2_000_000_000
+"""Cases from this number on have repetitions instead."""
 
 
 def make_case(seed: int, size: int = 22) -> Case:
@@ -47,7 +50,8 @@ def make_case(seed: int, size: int = 22) -> Case:
         derived=derived,
         depth=random.choice((1, 2, 2)),
         exists=random.random() < 0.2,
-        nested=seed >= NESTED,
+        nested=NESTED <= seed < REPEATED,
+        repeated=seed >= REPEATED,
     )
     writer = QueryWriter(random, style)
     count = 1 if rules else random.choice((1, 1, 2))

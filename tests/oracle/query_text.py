@@ -56,6 +56,7 @@ class Style:
     depth: int = 2
     nested: bool = False  # many paths, most of them with axes or tests
     exists: bool = False  # mostly EXISTS, and in it what depends on the outer solution
+    repeated: bool = False  # most chains of groups have a repetition
 
 
 def names_in(parts: Iterable[Part]) -> tuple[str, ...]:
@@ -168,6 +169,8 @@ class QueryWriter:
 
     def chain(self, depth: int, near: Sequence[str] = ()) -> Part:
         """Groups with infix operators between them: `{ … } SEQ { … } EQUALS { … }`."""
+        if self.style.repeated and self.chance(0.7):
+            return self.with_runs(depth, near)
         operators = SEQUENCE_OPERATORS if self.style.temporal else PLAIN_OPERATORS
         first = self.group(depth - 1, near) if self.chance(0.4) else self.bgp(2, near)
         parts, text = [first], first.braced()
@@ -184,6 +187,57 @@ class QueryWriter:
             text += f" {self.random.choice(operators)} {following.braced()}"
             parts.append(following)
         return Part(text, names_in(parts))
+
+    def with_runs(self, depth: int, near: Sequence[str]) -> Part:
+        """`{ … } SEQ { … }+ (AVG(?n) AS ?nb1) SEQ { … }`, with one run or two, and other groups between."""
+        single = [self.member(depth, near)]
+        parts, texts = list(single), [single[0].braced()]
+        for _ in range(self.random.choice((1, 1, 1, 2))):
+            known = [name for name in names_in(single) if kind_of(name) == "resource"]
+            run = self.run(known)
+            parts.append(run)
+            for _ in range(self.random.choice((1, 1, 1, 2))):
+                single.append(self.member(depth, known))
+                parts.append(single[-1])
+            texts += [run.text, *(part.braced() for part in parts[parts.index(run) + 1 :])]
+        return Part(" SEQ ".join(texts), names_in(parts))
+
+    def member(self, depth: int, near: Sequence[str]) -> Part:
+        """A group that is not repeated; some have the same solution more than once."""
+        if self.chance(0.15):
+            one, other = self.bgp(1, near), self.bgp(1, near)
+            return Part(f"{one.braced()} UNION {other.braced()}", names_in((one, other)))
+        return self.group(depth - 1, near) if self.chance(0.2) else self.bgp(2, near)
+
+    def run(self, known: Sequence[str]) -> Part:
+        """What is repeated: nothing else has its own variables, and it shares others."""
+        own = [self.new_name("number"), self.new_name("number")]
+        subject = self.random.choice(known or POOLS["resource"][:1])
+        predicate = self.random.choice((":price", ":load", ":price", ":knows"))
+        text = f"?{subject} {predicate} ?{own[0]}"
+        if self.chance(0.15):
+            text = f"{{ {text} }} UNION {{ ?{subject} :load ?{own[0]} }}"
+        elif self.chance(0.15):
+            text += f" OPTIONAL {{ ?{subject} :load ?{own[1]} }}"
+        elif self.chance(0.15):
+            text += f" . ?{subject} :price ?{own[1]}"
+        own = [name for name in own if f"?{name}" in text]
+        if self.chance(0.2):
+            text += f" {self.filter_on((own[0], subject))}"
+        names, values = [], []
+        for _ in range(self.random.choice((0, 1, 1, 2, 3))):
+            names.append(self.new_name("number"))
+            values.append(f" ({self.of_run(own, subject)} AS ?{names[-1]})")
+        return Part("{ " + text + " }+" + "".join(values), tuple(names))
+
+    def of_run(self, own: Sequence[str], shared: str) -> str:
+        """An aggregate over a run."""
+        if self.chance(0.4):
+            name = shared if self.chance(0.1) else self.random.choice(own)
+            return f"{self.random.choice(('FIRST', 'LAST'))}(?{name})"
+        if self.chance(0.1):
+            return self.random.choice(("COUNT(DISTINCT *)", f"SUM(?{own[0]} * 2)", "MAX(getSTARTTIME())"))
+        return self.aggregate(own[:1])
 
     def extra(self, depth: int, known: tuple[str, ...]) -> Part:
         """Something that acts on what precedes it in the group."""

@@ -44,11 +44,17 @@ class SequenceWriter:
     """Writes one query from a source of randomness, both ways at once."""
 
     def __init__(
-        self, random: Random, static: Sequence[NamedNode | None], further: Random | None = None
+        self,
+        random: Random,
+        static: Sequence[NamedNode | None],
+        further: Random | None = None,
+        *,
+        repeating: bool = False,
     ) -> None:
         self.random = random
         self.further = further  # of FILTERs in members and of more background: the rest is the same without
         self.static = static  # the names of the static graphs
+        self.repeating = repeating  # sequences mostly have repetitions
         self.windows: list[NamedNode] = []
         self.fresh = 0
 
@@ -96,6 +102,9 @@ class SequenceWriter:
 
     def sequence(self) -> Written:
         """A triple sequence pattern: one member, or SEQ with at most one negated and some repeated."""
+        if self.repeating:
+            count = self.random.choice((2, 2, 3, 3, 3, 4))
+            return self.seq([self.triples() for _ in range(count)])
         if self.chance(0.2):
             return self.triples()
         return self.seq([self.triples() for _ in range(self.random.choice((2, 2, 3, 3)))])
@@ -113,7 +122,8 @@ class SequenceWriter:
                 beside = index is not None and any(
                     abs(positive.index(other) - index) == 1 for other in repeated
                 )
-                if place != negated and others and not beside and self.chance(0.2):
+                wanted = 0.6 if self.repeating else 0.2
+                if place != negated and others and not beside and self.chance(wanted):
                     repeated.add(place)
         members, texts, names = [], [], []
         for place, part in enumerate(parts):
@@ -133,9 +143,18 @@ class SequenceWriter:
         """`{ ?x :price ?m1 }+ (AVG(?m1) AS ?nb2)`: only aggregates see what is its own."""
         own = self.new_name("m")
         part = self.triple("x", own=own)
+        if self.repeating and self.chance(0.3):
+            more = self.triple("x", own=f"{own}b") if self.chance(0.5) else self.triple("y", own=f"{own}b")
+            part = Written(None, f"{part.text} . {more.text}", (*part.names, *more.names))
         part = self.filtered(replace(part, pattern=replace(parsed_pattern(part.text), scope=ELEMENT)), 0.1)
         aggregates, texts, names = [], [], []
         for _ in range(self.random.choice((0, 1, 1, 2))):
+            if self.repeating and self.chance(0.3):
+                names.append(self.new_name("nb"))
+                aggregate, text = self.other_aggregate(own)
+                aggregates.append((Var(names[-1]), aggregate))
+                texts.append(f" ({text} AS ?{names[-1]})")
+                continue
             function = self.random.choice(RUN_AGGREGATES)
             star = function == "COUNT" and self.chance(0.5)
             name = self.new_name("nb")
@@ -145,6 +164,23 @@ class SequenceWriter:
         member = Member(part.pattern, repeated=True, aggregates=tuple(aggregates))
         return part, member, "{ " + part.text + " }+" + "".join(texts), names
 
+    def other_aggregate(self, own: str) -> tuple[Aggregate, str]:
+        """Those with DISTINCT, over expressions, and what SPARQL leaves open."""
+        match self.random.randrange(5):
+            case 0:
+                return Aggregate("COUNT", None, True), "COUNT(DISTINCT *)"
+            case 1:
+                function = self.random.choice(("COUNT", "SUM", "AVG", "MIN", "MAX"))
+                return Aggregate(function, Var(own), True), f"{function}(DISTINCT ?{own})"
+            case 2:
+                return Aggregate("SAMPLE", Var(own), False), f"SAMPLE(?{own})"
+            case 3:
+                text = f'GROUP_CONCAT(?{own} ; SEPARATOR = ",")'
+                return Aggregate("GROUP_CONCAT", Var(own), False, ","), text
+        twice = parsed_pattern(f"?x :p ?y FILTER (?{own} * 2)").condition
+        function = self.random.choice(("SUM", "FIRST", "LAST"))
+        return Aggregate(function, twice, False), f"{function}(?{own} * 2)"
+
     # --- event clauses --------------------------------------------------------------------------------
 
     def window(self) -> NamedNode:
@@ -153,7 +189,7 @@ class SequenceWriter:
 
     def event_clause(self) -> Written:
         """WINDOW with a sequence, or SEQ over windows."""
-        if self.chance(0.65):
+        if self.chance(0.85 if self.repeating else 0.65):
             name, inside = self.window(), self.sequence()
             text = f"WINDOW {self.short(name)} {{ {inside.text} }}"
             return Written(InWindow(name, inside.pattern), text, inside.names)

@@ -129,7 +129,8 @@ def chains(single: list[Omega]) -> list[tuple[Solution, ...]]:
             (*chain, each)
             for chain in found
             for each in solutions
-            if all(compatible(one, each) for one in chain) and (not chain or before(chain[-1], each))
+            if all(compatible(one, each) for one in chain)
+            and (not chain or before(reduce(combine, chain), each))
         ]
     return found
 
@@ -148,6 +149,10 @@ def repeated_sequence(
     result = []
     for chain in chains([of_positive[place] for place in singles]):
         at = dict(zip(singles, chain, strict=True))
+        runs = [place for place in range(len(positive)) if place not in at]
+        beside = [at[place + side] for place in runs for side in (-1, 1) if place + side in at]
+        if any(each.timeless for each in beside):
+            continue  # what has no time begins and ends no run
         chosen = reduce(combine, chain)
         parts = [
             [at[place]]
@@ -195,6 +200,8 @@ def of_run(aggregate, run: Omega, value: Callable):
     """An aggregate over a run; FIRST and LAST take the value of the first and the last member."""
     if aggregate.name in ("FIRST", "LAST"):
         return value(aggregate.argument, run[0 if aggregate.name == "FIRST" else -1])
+    if aggregate.argument is None and aggregate.distinct:
+        run = [Solution(each.mu) for each in run]  # different members differ in what they bind
     return aggregated(aggregate, run, value)
 
 

@@ -25,7 +25,7 @@ from oracle.query_text import Part, QueryWriter, Style
 from oracle.sequence_text import SequenceWriter
 from oracle.shrink import shrunk
 from oracle.stream_data import delayed, random_graphs, random_streams, random_triple
-from oracle.vocabulary import EPOCH, PROLOGUE, STREAM_NAMES, TICK, iri
+from oracle.vocabulary import EPOCH, PROLOGUE, STREAM_NAMES, TICK, VALUES, iri
 from oracle.window_model import (
     CONVENTIONS,
     NOW,
@@ -52,6 +52,10 @@ from penstock.terms import NamedNode
 
 LONGEST = 80
 """More evaluations than this, and a case is not worth the oracle's time."""
+
+
+REPEATED = 2_000_000_000
+"""Cases from this number on have sequences with repetitions."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +113,17 @@ def make_window_case(seed: int, size: int = 20) -> WindowCase:
         replace(each, elements=tuple(_denser(random, element) for element in each.elements))
         for each in streams
     ]
+    if seed >= REPEATED:
+        streams = [
+            replace(each, elements=tuple(_about_one(random, element) for element in each.elements))
+            for each in streams
+        ]
     data = Case(seed, tuple(streams), tuple(graphs), (), lateness, tuple(batches))
     if random.random() < 0.33:
         data = delayed(data)
     language = random.choice(("C-SPARQL", "RSP-QL", "CQELS-CEP", "CQELS-CEP"))
+    if seed >= REPEATED:
+        language = "CQELS-CEP"
     return _over(random, data, language)
 
 
@@ -153,6 +164,15 @@ def _denser(random: Random, element: Element) -> Element:
     more = [random_triple(random) for _ in range(random.choice((0, 1, 2)))]
     about = [(element.triples[0][0], p, o) if random.random() < 0.6 else (s, p, o) for s, p, o in more]
     return replace(element, triples=tuple(dict.fromkeys((*element.triples, *about))))
+
+
+def _about_one(random: Random, element: Element) -> Element:
+    """Mostly about the same thing as all others: a run has several members."""
+    if random.random() < 0.3:
+        return element
+    return replace(
+        element, triples=tuple(dict.fromkeys((VALUES["resource"][0], p, o) for _, p, o in element.triples))
+    )
 
 
 # --- windows and reports -----------------------------------------------------------------------
@@ -337,7 +357,11 @@ def _plain_triple(writer: QueryWriter, subject: str) -> Part:
 def _of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
     convention = CONVENTIONS[language]
     further, more = (Random(f"{word} {data.seed}") for word in ("further", "combined"))
-    writer = CombiningWriter(random, [graph.name for graph in data.graphs], further, more)
+    static = [graph.name for graph in data.graphs]
+    if data.seed >= REPEATED:
+        writer = SequenceWriter(random, static, further, repeating=True)
+    else:
+        writer = CombiningWriter(random, static, further, more)
     query, body, names = writer.query()
     windows = random_windows(random, data, convention, names)
     return (

@@ -16,7 +16,7 @@ import pytest
 
 from oracle.closure import NoClosure, closure
 from oracle.evaluate import Effort, Scope, TooManySolutions, evaluate_pattern
-from oracle.generator import make_case, parsed
+from oracle.generator import REPEATED, make_case, parsed
 from oracle.model import TimedDataset
 from oracle.reading import chosen, default_graph, instants_of, reads_a_stream
 from penstock.algebra import (
@@ -46,7 +46,7 @@ from penstock.plan.catalog import ActiveDataset, Catalog, GraphName, StreamName
 from penstock.terms import XSD, Literal, Term
 from penstock.timeline import format_duration
 
-SEEDS = [*range(100), 176, 212, 255]
+SEEDS = [*range(100), 176, 212, 255, *range(REPEATED, REPEATED + 40)]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,9 @@ from penstock.algebra import (
     EventSequence,
     InWindow,
     Member,
+    OneOrMore,
     ParsedQuery,
+    PathPattern,
     Select,
     TriplePattern,
     Var,
@@ -73,18 +75,37 @@ def test_a_window_that_there_is_not():
         planned(Select(in_window(TRIPLES, ":other"), SHOWN), window(NOW))
 
 
-def test_a_repetition_beside_an_absent_member():
-    members = (Member(TRIPLES), Member(TRIPLES, repeated=True), Member(TRIPLES, negated=True))
-    with pytest.raises(QueryError, match="a repetition beside an absent member"):
+def test_a_repetition_of_windows():
+    members = (
+        Member(in_window(TRIPLES)),
+        Member(in_window(TRIPLES), repeated=True),
+        Member(in_window(TRIPLES)),
+    )
+    with pytest.raises(QueryError, match="a repetition of windows"):
+        planned(Select(EventSequence(members), SHOWN), window(last(TICK)))
+
+
+def test_a_path_beside_a_repetition():
+    path = PathPattern(Var("x"), OneOrMore(iri(":p")), Var("y"), ELEMENT)
+    members = (Member(path), Member(TRIPLES, repeated=True))
+    with pytest.raises(QueryError, match="a path beside a repetition"):
         planned(Select(in_window(EventSequence(members)), SHOWN), window(last(TICK)))
 
 
-@pytest.mark.parametrize("how", [{"negated": True}, {"repeated": True}], ids=str)
-def test_absence_and_repetitions_without_windows(how):
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        (({}, {"negated": True}, {}), "without windows"),
+        (({}, {"repeated": True}), "stands between two members"),
+        (({"repeated": True}, {}), "stands between two members"),
+        (({}, {"repeated": True}, {"negated": True}, {}), "stands between two members"),
+    ],
+)
+def test_absence_and_repetitions_at_an_end_without_windows(how, why):
     plain = replace(TRIPLES, scope=STREAM)
-    query = Select(EventSequence((Member(plain), Member(plain, **how), Member(plain))), SHOWN)
+    query = Select(EventSequence(tuple(Member(plain, **each) for each in how)), SHOWN)
     parsed = ParsedQuery(text="", place=Span(1, 1), language="ep-sparql", query=query)
-    with pytest.raises(QueryError, match="without windows"):
+    with pytest.raises(QueryError, match=why):
         pipeline.plan([parsed], [StreamName()])
 
 

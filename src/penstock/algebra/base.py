@@ -191,6 +191,7 @@ class Kept:
     part: int | None
     bound: Bound
     absence: bool = False  # kept to know of absence: a filter above cannot bound it
+    beside: tuple[int, ...] | None = None  # it grows if these parts read streams; None: if all do
 
 
 class GraphPattern(Node):
@@ -266,6 +267,10 @@ class GraphPattern(Node):
     def time_moves_on(self, place: int) -> bool:
         """Whether solutions always end after those of this part which they come from."""
         return False
+
+    def one_more_takes_away(self, place: int) -> bool:
+        """Whether another solution of this part may take a solution of the whole away."""
+        return self.per_instant or place == self.absent
 
     def mixes(self, key: Var) -> str | None:
         """Why solutions with different values of a variable meet in it; None if they do not."""

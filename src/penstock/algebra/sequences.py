@@ -105,23 +105,43 @@ class EventSequence(GraphPattern):
         counted = (var for member in self.members for var, each in member.aggregates if each.name == "COUNT")
         return self._of_singles(certain) | frozenset(counted)
 
+    @property
+    def inner(self) -> range:
+        """The places between the first and the last single member: what is there is inside the hull."""
+        singles = [place for place, member in enumerate(self.members) if member.single]
+        return range(singles[0] + 1, singles[-1]) if singles else range(0)
+
+    @property
+    def beside_runs(self) -> tuple[int, ...]:
+        """The places of the single members that a repetition lies before or after."""
+        positive = [place for place, member in enumerate(self.members) if not member.negated]
+        pairs = [*zip(positive, positive[1:], strict=False), *zip(positive[1:], positive, strict=False)]
+        found = {one for one, other in pairs if self.members[one].single and self.members[other].repeated}
+        return tuple(sorted(found))
+
     def part_bounds(self, bound: Bound, own: Bound) -> tuple[Bound, ...]:
-        # A run has all solutions that fit, also those that make it too long; and what is negated
-        # before or after the others may be as long as it likes.
-        inside = range(1, len(self.members) - 1)
+        # A run at an end has all solutions that fit, also those that make it too long; and what is
+        # negated before or after the others may be as long as it likes.
+        between = range(1, len(self.members) - 1)
         return tuple(
-            bound if member.single or (member.negated and place in inside) else None
+            bound if member.single or place in (between if member.negated else self.inner) else None
             for place, member in enumerate(self.members)
         )
 
     def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
+        if any(member.repeated for member in self.members):  # what has no time begins and ends no run
+            return False
         return all(can for member, can in zip(self.members, parts, strict=True) if not member.negated)
+
+    def one_more_takes_away(self, place: int) -> bool:
+        return super().one_more_takes_away(place) or self.members[place].repeated
 
     def time_moves_on(self, place: int) -> bool:
         return any(member.single for member in self.members[place + 1 :])
 
     def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
-        return (Kept(f"solutions of its {len(self.members)} members", None, bound),)
+        beside = self.beside_runs or None
+        return (Kept(f"solutions of its {len(self.members)} members", None, bound, beside=beside),)
 
 
 @node

@@ -16,8 +16,10 @@ from penstock.plan import hidden, steps
 from penstock.plan.analysis.keys import ELEMENT_KEY
 from penstock.plan.compilation.prefilters import prefilters_for
 from penstock.plan.planning import PlannedQuery
+from penstock.plan.repetitions import RunsBetween
 from penstock.plan.sources import streams
 from penstock.plan.step import Step
+from penstock.plan.windowing import Stamped
 from penstock.plan.wording import expression_text, in_words
 from penstock.terms import NamedNode
 from penstock.timeline import SECOND, format_duration
@@ -193,12 +195,23 @@ class _Search:
 
     def _of_step(self, step: Step) -> str:
         match step:
+            case steps.Select(input=Stamped()):
+                return (
+                    f"a run lies between what has time: none of {_count(self.given(step.input))} of"
+                    f" {self._patterns(step.input)} has"
+                )
             case steps.Select():
                 return f"{self._condition(step)} let none of {_count(self.given(step.input))} through"
             case steps.Join():
                 return self._of_join(step)
             case steps.Reach():
                 return f"no way along {self._patterns(step)} leads to an end of its path"
+            case RunsBetween():
+                return (
+                    f"no run: {_count(self.given(step.run))} of {self._patterns(step.run)}, but none between"
+                    f" what begins and ends one ({_count(self.given(step.required))} of"
+                    f" {self._patterns(step.required)}), or time has not passed its end"
+                )
             case steps.Without():
                 return f"MINUS removed all {_count(self.given(step.required))}"
             case steps.Sliced():
@@ -272,6 +285,8 @@ def _needed(step: Step) -> tuple[Step, ...]:
             return (step.required,)
         case steps.Join() | steps.Merge():
             return (step.left, step.right)
+        case RunsBetween():
+            return (step.required, step.run)
         case steps.Reach():
             return step.necessary
     return step.inputs[:1]

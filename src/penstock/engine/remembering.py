@@ -23,8 +23,9 @@ _SIDES = {
     "seen": "what it has given",
     "edges": "the steps that it goes along",
     "walks": "the walks that it has found",
+    "run": "what can be in a run",
 }
-_BOUNDED = ("left", "right", "optional", "edges", "walks")  # as long as combinations may be
+_BOUNDED = ("left", "right", "optional", "edges", "walks", "run")  # as long as combinations may be
 
 
 def remembered(found: Iterable[Step]) -> dict[Step, tuple[str, ...]]:

@@ -21,11 +21,13 @@ from penstock.engine.expressions import Evaluator
 from penstock.engine.image import Image
 from penstock.engine.network import Edge, Network, Unit
 from penstock.engine.operators import Clock, Operator, Surroundings
+from penstock.engine.repetitions import RunsBetweenOperator
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.engine.windows import WINDOWS
 from penstock.functions.errors import add_refused
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
+from penstock.plan.repetitions import RunsBetween
 from penstock.plan.sources import static_graphs
 from penstock.timeline import FOREVER, NEVER
 
@@ -51,6 +53,7 @@ OPERATORS: dict[type, type[Operator]] = {
     steps.Asked: instants.AskedOperator,
     steps.Constructed: constructing.ConstructedOperator,
     steps.PerElement: operators.ScanOperator,
+    RunsBetween: RunsBetweenOperator,
     **WINDOWS,
 }
 

@@ -53,6 +53,14 @@ class SequenceTranslator(SparqlTranslator):
                     token,
                     "choose a new name after AS",
                 )
+            for used in tokens_of(node):
+                if used.type == "VAR" and self.var(used) not in in_scope(pattern):
+                    raise self.source.error(
+                        f"{used} is not in the repetition, and this is about its members",
+                        used,
+                        "aggregate a variable of the group before `+`; what stands beside the run is "
+                        "combined with the result, in FILTER, BIND or SELECT",
+                    )
             aggregates[var] = self.aggregate(node)
         return a.Member(pattern, repeated=True, aggregates=tuple(aggregates.items()))
 
@@ -84,7 +92,8 @@ class SequenceTranslator(SparqlTranslator):
 
     def _check_aggregates(self, written: Sequence[Written]) -> None:
         """Each name of an aggregate is new in the sequence."""
-        taken = {var for each in written if each.member.single for var in in_scope(each.member.pattern)}
+        others = (each.member.pattern for each in written if not each.member.repeated)
+        taken = {var for pattern in others for var in in_scope(pattern)}
         for each in written:
             for value in each.tree.children[2:] if each.member.aggregates else ():
                 var = self.var(value.children[1])

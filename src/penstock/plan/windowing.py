@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from penstock.algebra.nodes import Aggregate
 from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
 from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Window
@@ -102,31 +101,6 @@ class Earliest(SameColumns):
 
 
 @step_class
-class Runs(Step):
-    """The runs of a repetition: rows with the same `keys` are one, a list with aggregates over it.
-
-    `chosen` and `member` are the columns with the start and end of what stands beside the run, and of a
-    member of it. In the list members stand by `order` (no value: first), their end and `ties`.
-    """
-
-    input: Step
-    keys: Vars
-    chosen: tuple[str, str]
-    member: tuple[str, str]
-    order: str
-    ties: Vars
-    aggregates: tuple[tuple[str, Aggregate, str | None], ...]  # result, aggregate, argument column
-
-    @cached_property
-    def vars(self) -> Vars:
-        return (*self.keys, *(var for var, _, _ in self.aggregates))
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.input.certain & frozenset(self.keys)
-
-
-@step_class
 class Latest(SameColumns):
     """Of rows with the same bindings the one that ended last."""
 
@@ -144,7 +118,7 @@ class Timeless(SameColumns):
 
 @step_class
 class Stamped(SameIntervals):
-    """Adds a column with the `start` or `end` of each row."""
+    """Adds a column with the `start` or `end` of each row; unbound for what has no time."""
 
     input: Step
     column: str

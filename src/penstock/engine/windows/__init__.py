@@ -15,7 +15,7 @@ from penstock.engine.windows.contents import (
 from penstock.engine.windows.cutting import CutOperator
 from penstock.engine.windows.reporting import ReportedOperator
 from penstock.engine.windows.runs import RunsContent
-from penstock.plan import windowing
+from penstock.plan import repetitions, windowing
 
 WINDOWS = {
     windowing.Windowed: WindowedOperator,
@@ -23,7 +23,7 @@ WINDOWS = {
     windowing.Matched: MatchedOperator,
     windowing.During: DuringOperator,
     windowing.Earliest: EarliestContent,
-    windowing.Runs: RunsContent,
+    repetitions.Runs: RunsContent,
     windowing.Latest: LatestContent,
     windowing.Timeless: TimelessOperator,
     windowing.Stamped: StampedOperator,

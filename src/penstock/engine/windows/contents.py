@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.algebra.windows import Kind, Shows, WindowSpec
 from penstock.columns.frame import Frame
+from penstock.columns.ids import UNBOUND
 from penstock.engine.changing.content import ContentOperator
 from penstock.engine.changing.sets import once
 from penstock.engine.changing.worlds import Worlds
@@ -149,7 +150,8 @@ class DuringOperator(RowByRow):
 class StampedOperator(RowByRow):
     def apply(self, frame: Frame) -> Frame:
         times = {"start": frame.start, "end": frame.end}
-        return frame.extended(self.step.column, times[self.step.point] + NO_ID)
+        stamps = np.where(frame.timeless_mask(), UNBOUND, times[self.step.point] + NO_ID)
+        return frame.extended(self.step.column, stamps)
 
 
 class RetimedOperator(RowByRow):

@@ -62,7 +62,9 @@ def _depends_on_stream(pattern: Pattern, kept: Kept, dataset: ActiveDataset) -> 
     """Whether what is kept grows with a stream, and is kept for something that a stream may still give."""
     if kept.absence:
         return reads_stream(children(pattern)[kept.part], dataset)
-    return reads_stream(pattern, dataset) and all(reads_stream(part, dataset) for part in children(pattern))
+    parts = children(pattern)
+    beside = parts if kept.beside is None else [parts[place] for place in kept.beside]
+    return reads_stream(pattern, dataset) and all(reads_stream(part, dataset) for part in beside)
 
 
 def _is_long(pattern: LeafPattern) -> bool:

@@ -1,8 +1,8 @@
 """The triple patterns and paths of a query, and how each of them reaches the answer.
 
 `absent`: on the way to the top its solutions pass the optional or negative side of an
-operator, an EXISTS, or an operator that looks at a whole instant (GROUP BY, ORDER BY,
-LIMIT): one more match may take an answer away.
+operator, an EXISTS, a repetition, or an operator that looks at a whole instant (GROUP BY,
+ORDER BY, LIMIT): one more match may take an answer away.
 
 `later`: time moves on strictly on the way, because the leaf lies on the earlier side of a
 SEQ or OPTIONALSEQ whose later side always has an interval: it ends before the answer ends.
@@ -53,7 +53,7 @@ def leaves(
             part,
             inside,
             derived,
-            absent=absent or place == pattern.absent or pattern.per_instant,
+            absent=absent or pattern.one_more_takes_away(place),
             later=later or _moves_on(pattern, place, dataset, derived, in_exists),
             in_exists=in_exists,
         )

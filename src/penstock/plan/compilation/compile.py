@@ -23,7 +23,7 @@ from penstock.plan.analysis import bounds, reads, variables, walk
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context, in_scope
 from penstock.plan.compilation.joining import joined
-from penstock.plan.compilation.sequences import SequenceCompiler
+from penstock.plan.compilation.repetitions import RepetitionCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
 from penstock.plan.compilation.windows import in_window
@@ -57,7 +57,7 @@ def compile_query(
     return compiler.answers(query, Context(catalog.active(query.dataset), instants, key), feeds=feeds)
 
 
-class Compiler(SequenceCompiler):
+class Compiler(RepetitionCompiler):
     """Compiles the patterns of one query; fresh names are unique in it."""
 
     def __init__(self, query: a.Query) -> None:
@@ -376,7 +376,7 @@ class Compiler(SequenceCompiler):
         """What an EXISTS looks for, and the tag (of which columns) by which outer solutions find it."""
         free = variables.free(pattern)
         names = tuple(var for var in outer.vars if a.Var(var) in free)
-        inner = replace(context, within=None, outer=None, began=False)
+        inner = replace(context, within=None, outer=None, began=False, told_by=None)
         if is_independent(pattern, frozenset(map(a.Var, names))):
             return self.pattern(pattern, inner), ()
         tag = self.fresh(hidden.TAG[1:])

@@ -27,6 +27,7 @@ class Context:
     element: bool = False  # inside a pattern whose scope is one element
     window: Window | None = None  # inside WINDOW, whose patterns look at one element at a time
     began: bool = False  # where windows cut first: solutions tell when they began before (BEGAN)
+    told_by: str | None = None  # the column in which such a pattern tells the element
 
     @property
     def sources(self) -> Sources:

@@ -28,7 +28,7 @@ from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.windows import Evaluations, evaluations, reported
 from penstock.plan.sources import Sources, Window, windows
 from penstock.plan.step import Step
-from penstock.plan.windowing import During, Earliest, Latest, Retimed, Runs, Stamped, Timeless, Windowed
+from penstock.plan.windowing import During, Earliest, Latest, Retimed, Stamped, Timeless, Windowed
 from penstock.terms import XSD, Literal, NamedNode
 
 Cuts = tuple[WindowSpec, ...]
@@ -37,9 +37,6 @@ BETWEEN = Relation("BETWEEN", (("ls", "<=", "rs"), ("re", "<=", "le")), "Between
 AFTER_BEGIN = Relation("AFTER BEGIN", (("ls", "<=", "rs"),), "AfterBegin", "the second not starting before")
 BEGAN_BEFORE = Relation(
     "BEGAN BEFORE", (("rs", "<=", "le"), ("le", "<", "re")), "BeganBefore", "ending after the second began"
-)
-INSIDE = Relation(
-    "INSIDE", (("ls", "<", "rs"), ("re", "<", "le")), "Inside", "with the second strictly inside"
 )
 _TRUE = Literal("true", datatype=XSD.boolean)
 
@@ -181,13 +178,17 @@ class SequenceCompiler(PathCompiler):
         whole = steps.Select(step, a.Call("!", (lacking,)))
         return merged([steps.Outer(whole, last, ANY), steps.Select(step, lacking)])
 
-    def in_element(self, leaf: a.BGP | a.PathPattern, context: Context, element: str | None = None) -> Step:
+    @abstractmethod
+    def with_repetitions(self, node: a.EventSequence, context: Context) -> Step: ...
+
+    def in_element(self, leaf: a.BGP | a.PathPattern, context: Context) -> Step:
         """The solutions of a pattern in single elements that a window shows; a column may tell in which."""
-        window = context.window
+        window, element = context.window, context.told_by
         own = frozenset((window,))
         if window.spec.kind is not Kind.TRIPLES:
             own = frozenset((window.stream,))
-        inside = replace(context, window=None, within=None, dataset=replace(context.dataset, default=own))
+        alone = replace(context.dataset, default=own)
+        inside = replace(context, window=None, told_by=None, within=None, dataset=alone)
         if element is None:
             step = self.pattern(replace(leaf, scope=ELEMENT), inside)
         else:
@@ -228,12 +229,10 @@ class SequenceCompiler(PathCompiler):
         if problem is not None:
             raise QueryError(problem)
         negated = node.absent
-        if not self.windows and not all(member.single for member in node.members):
-            raise QueryError("absence and repetitions in SEQ are not built yet for streams without windows")
         if any(member.repeated for member in node.members):
-            if negated is not None or context.window is None:
-                raise QueryError("a repetition beside an absent member, or over windows, is not built yet")
-            return self._with_repetitions(node.members, context)
+            return self.with_repetitions(node, context)
+        if not self.windows and negated is not None:
+            raise QueryError("absence in SEQ is not built yet for streams without windows")
         if negated is None:
             return self._chain(node.members, context)
         absent = self.pattern(node.members[negated].pattern, replace(context, began=False))
@@ -261,63 +260,6 @@ class SequenceCompiler(PathCompiler):
                 branches.append(self._cut_apart(left, step, later, context))
             step, later = merged(branches), cuts
         return step
-
-    def _with_repetitions(self, members: tuple[a.Member, ...], context: Context) -> Step:
-        """SEQ with runs, of one window: for every choice of the single members all that lies between them."""
-        if not all(isinstance(member.pattern, a.BGP) for member in members):
-            raise QueryError("a repetition beside another sequence is not built yet")
-        if self.cut_first is not None:
-            raise QueryError(
-                "a repetition beside what windows cut differently, or asked for its start, is not built yet"
-            )
-        beside: dict[int, tuple[str, str]] = {}  # of each run: the end before, the start after it
-        chosen: Step | None = None
-        for place in reversed(range(len(members))):
-            if members[place].repeated:
-                continue
-            element = self.fresh(hidden.ELEMENT[1:])
-            step = self.in_element(members[place].pattern, context, element)
-            for run, point in (place + 1, "end"), (place - 1, "start"):
-                if 0 <= run < len(members) and members[run].repeated:
-                    column = self.fresh(hidden.AT[1:])
-                    known = beside.get(run, (column, column))
-                    beside[run] = (column, known[1]) if point == "end" else (known[0], column)
-                    step = Stamped(step, column, point)
-            chosen = step if chosen is None else steps.Join(step, chosen, SEQ)
-        for place, columns in beside.items():
-            relation = INSIDE
-            if place == 0 or place == len(members) - 1:
-                relation = SEQ if place else SEQ.converse
-            chosen = self._with_run(chosen, members[place], columns, relation, context)
-        return columns_of(chosen, tuple(filter(hidden.is_variable, chosen.vars)))
-
-    def _with_run(
-        self, chosen: Step, member: a.Member, beside: tuple[str, str], relation: Relation, context: Context
-    ) -> Step:
-        """The choices that have a run, with the aggregates over it."""
-        start, end, begins, ends, order = (self.fresh(hidden.AT[1:]) for _ in range(5))
-        chosen = Retimed(Stamped(Stamped(chosen, start, "start"), end, "end"), *beside)
-        run = self.pattern(member.pattern, context)
-        ties = tuple(sorted(run.vars))
-        aggregates = []
-        for var, aggregate in member.aggregates:
-            if aggregate.distinct and aggregate.argument is None:
-                raise QueryError("COUNT(DISTINCT *) over a repetition is not built yet")
-            column = None
-            if aggregate.argument is not None:
-                column = self.fresh(hidden.AT[1:])
-                run = steps.Compute(run, column, aggregate.argument)
-            aggregates.append((var.name, aggregate, column))
-        run = Stamped(Stamped(run, begins, "start"), ends, "end")
-        cuts = self._cuts(member, context)
-        if cuts:  # what is cut begins together
-            early = Stamped(During(run, cuts, "start", later=False, earlier=1), order, "start")
-            run = merged([early, During(run, cuts, "start", later=True, earlier=1)])
-        else:
-            run = Stamped(run, order, "start")
-        both = steps.Join(chosen, run, relation)
-        keys = tuple(var for var in chosen.vars if var not in (start, end))
-        return Runs(both, keys, (start, end), (begins, ends), order, ties, tuple(aggregates))
 
     def _cut_apart(self, left: Step, right: Step, cuts: Cuts, context: Context) -> Step:
         """Those of which the second began before the first ended, but a window has cut that off."""
@@ -354,12 +296,23 @@ class SequenceCompiler(PathCompiler):
         context: Context,
     ) -> Step:
         """Equations (5), (8), (12), (15): none in [t₂, t₅], where t₅ and its own start are cut."""
-        left, right, start, end = (self.fresh(hidden.AT[1:]) for _ in range(4))
+        left, right = (self.fresh(hidden.AT[1:]) for _ in range(2))
         own, ahead = self._cuts(before[-1], context), self._cuts(after[0], context)
         ended = Stamped(self._chain(before, context), left, "end")
         begun = Stamped(self._chain(after, replace(context, began=False)), right, "start")
         both: Step = steps.Join(ended, begun, SEQ, HULL, context.within)
-        gap = Retimed(Stamped(Stamped(both, start, "start"), end, "end"), left, right)
+        return self._nothing_between(both, (left, right), absent, (own, specs, ahead))
+
+    def _nothing_between(
+        self, both: Step, beside: tuple[str, str], absent: Step, cuts: tuple[Cuts, Cuts, Cuts]
+    ) -> Step:
+        """SEQ_WO: where nothing lies between two instants of each row, which are in columns.
+
+        `cuts` are those of what comes before, of what is absent, and of what comes after.
+        """
+        own, specs, ahead = cuts
+        start, end = (self.fresh(hidden.AT[1:]) for _ in range(2))
+        gap = Retimed(Stamped(Stamped(both, start, "start"), end, "end"), *beside)
         branches = []
         for later in (False, True) if specs else (False,):
             part = During(gap, specs, "start", later=later, earlier=1) if specs else gap

@@ -45,6 +45,11 @@ def is_independent(pattern: a.Pattern, outer: Vars) -> bool:
         return looked_at <= certain(pattern.pattern)
     if isinstance(pattern, a.Extend):
         return looked_at <= certain(pattern.pattern) and not ({pattern.var} & outer) - certain(pattern)
+    if isinstance(pattern, a.EventSequence):
+        members = tuple(zip(pattern.members, parts, strict=True))
+        sure = frozenset().union(*(certain(part) for member, part in members if member.single))
+        others = frozenset().union(*(free(part) for member, part in members if not member.single))
+        return not pattern.aggregated & outer and (others & outer) | looked_at <= sure
     if pattern.absent is not None:
         return (free(parts[pattern.absent]) & outer) | looked_at <= certain(pattern.required)
     if isinstance(pattern, a.Group):

@@ -1,0 +1,199 @@
+"""Repetitions in sequences to steps (decision 0013): choices of single members, each with its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from penstock.algebra import nodes as a
+from penstock.algebra.relations import HULL, SEQ, Relation
+from penstock.errors import QueryError
+from penstock.plan import hidden, steps
+from penstock.plan.analysis import bounds, reads, variables, walk
+from penstock.plan.compilation.context import Context
+from penstock.plan.compilation.sequences import SequenceCompiler
+from penstock.plan.compilation.shaping import columns_of, merged
+from penstock.plan.repetitions import INSIDE, Aggregates, Runs, RunsBetween
+from penstock.plan.step import Step, Vars
+from penstock.plan.windowing import During, Retimed, Stamped
+
+Stamps = dict[tuple[int | None, str], str]
+"""Columns with the end before and the start after a run, by its place; None: what is absent."""
+
+
+class RepetitionCompiler(SequenceCompiler):
+    """The part of the compiler that knows repetitions."""
+
+    def with_repetitions(self, node: a.EventSequence, context: Context) -> Step:
+        if not self.windows:
+            return self._in_streams(node, context)
+        if context.window is None:
+            raise QueryError(
+                "a repetition of windows is not built yet",
+                hint="a repetition stands in a window: WINDOW :W { SEQ({ … }, { … }+, { … }) }",
+            )
+        return self._in_window(node, context)
+
+    def _choices(
+        self,
+        members: Sequence[a.Member],
+        absent: int | None,
+        single: Callable[[int], Step],
+        within: int | None,
+    ) -> tuple[Step, Stamps]:
+        """All choices of single members, with the ends of those beside a run, or beside what is absent.
+
+        `absent`: before which of the members that is, if it is between two.
+        """
+        stamps: Stamps = {}
+        chosen: Step | None = None
+        for place in reversed(range(len(members))):
+            if members[place].repeated:
+                continue
+            step = single(place)
+            neighbours = (other for other in (place - 1, place + 1) if 0 <= other < len(members))
+            runs = (other for other in neighbours if members[other].repeated)
+            beside = [(run, "after" if run < place else "before") for run in runs]
+            beside += [
+                (None, side) for side, gap in (("after", place), ("before", place + 1)) if gap == absent
+            ]
+            for of, side in beside:
+                stamps[of, side] = self.fresh(hidden.AT[1:])
+                step = self._timed(Stamped(step, stamps[of, side], "end" if side == "before" else "start"))
+            chosen = step if chosen is None else steps.Join(step, chosen, SEQ, HULL, within)
+        return chosen, stamps
+
+    def _timed(self, step: Stamped) -> Step:
+        """What begins or ends a run is in time."""
+        if step.changes:  # a window has nothing without time
+            return step
+        return steps.Select(step, a.Call("BOUND", (a.Var(step.column),)))
+
+    def _run(self, member: a.Member, context: Context) -> tuple[Step, Vars, Aggregates]:
+        """All that can be in a run, which columns tell its members apart, and its aggregates."""
+        run = self.pattern(member.pattern, context)
+        ties = tuple(sorted(filter(hidden.is_variable, run.vars)))
+        aggregates = []
+        for var, aggregate in member.aggregates:
+            argument = aggregate.argument
+            column = None
+            if isinstance(argument, a.Var) and argument.name in ties:
+                column = argument.name
+            elif argument is not None:
+                if any(isinstance(part, a.Exists) for part in walk.subexpressions(argument)):
+                    raise QueryError(f"EXISTS in {aggregate.name} over a repetition is not built yet")
+                column = self.fresh(hidden.AT[1:])
+                run = steps.Compute(run, column, argument)
+            aggregates.append((var.name, aggregate, column))
+        return run, ties, tuple(aggregates)
+
+    # --- streams ------------------------------------------------------------------------------
+
+    def _in_streams(self, node: a.EventSequence, context: Context) -> Step:
+        """EP-SPARQL: a run lies between two single members, so the choice says how long its run can be."""
+        if node.absent is not None or not all(
+            member.single or place in node.inner for place, member in enumerate(node.members)
+        ):
+            raise QueryError("in a stream without windows a repetition stands between two members")
+        outer = context.outer
+        if outer is not None and node.aggregated & outer.vars:
+            raise QueryError("an aggregate over a repetition in an EXISTS has the name of an outer variable")
+        beside = [node.members[place].pattern for place in node.beside_runs]
+        if context.event or not all(reads.reads_stream(each, context.dataset) for each in beside):
+            # All of an element happens at once, and what is static begins and ends no run.
+            names = (var.name for var in sorted(variables.possible(node), key=str))
+            return steps.Table((*names, *context.hidden), ())
+        inherited = bounds.inherit(node, context.within)
+        inside = [replace(context, within=within) for within in inherited]
+
+        def single(place: int) -> Step:
+            return self.pattern(node.members[place].pattern, inside[place])
+
+        chosen, stamps = self._choices(node.members, None, single, context.within)
+        for place, member in enumerate(node.members):
+            if member.repeated:
+                run, ties, aggregates = self._run(member, inside[place])
+                gap = stamps[place, "before"], stamps[place, "after"]
+                if outer is not None:
+                    chosen, run = outer.alike(chosen, run)
+                chosen = RunsBetween(chosen, run, gap, ties, aggregates, context.within)
+        bound = tuple(filter(hidden.is_variable, chosen.vars))
+        return columns_of(chosen, bound) if outer is None else outer.unseen(chosen, bound)
+
+    # --- windows ------------------------------------------------------------------------------
+
+    def _in_window(self, node: a.EventSequence, context: Context) -> Step:
+        """CQELS-CEP: at the beginning and the end of SEQ, a run reaches as far as the window."""
+        if self.cut_first is not None:
+            raise QueryError(
+                "a repetition beside what windows cut differently, or asked for its start, is not built yet"
+            )
+        positive = [member for member in node.members if not member.negated]
+        absent = node.absent
+        for member in positive:
+            if member.single and not _is_plain(member.pattern):
+                raise QueryError(
+                    "a path beside a repetition is not built yet",
+                    hint="say it in triples, or give it a WINDOW clause of its own",
+                )
+
+        def single(place: int) -> Step:
+            told = replace(context, told_by=self.fresh(hidden.ELEMENT[1:]))  # choices are told apart by it
+            return self.pattern(positive[place].pattern, told)
+
+        between = absent if absent in range(1, len(positive)) else None
+        found, stamps = self._choices(positive, between, single, None)
+        for place, member in enumerate(positive):
+            if member.repeated:
+                hull = self.fresh(hidden.AT[1:]), self.fresh(hidden.AT[1:])
+                beside = stamps.get((place, "before")), stamps.get((place, "after"))
+                found = self._with_run(found, member, beside, hull, context)
+                if between == place:
+                    stamps[None, "after"] = hull[0]
+                elif between == place + 1:
+                    stamps[None, "before"] = hull[1]
+        bound = tuple(filter(hidden.is_variable, found.vars))
+        if absent is None:
+            return columns_of(found, bound)
+        lacking = self.pattern(node.members[absent].pattern, context)
+        if absent == 0:
+            return self._lacking(columns_of(found, bound), lacking, SEQ.converse)
+        if absent == len(positive):
+            return self._lacking(columns_of(found, bound), lacking, SEQ)
+        beside = stamps[None, "before"], stamps[None, "after"]
+        cuts = self._cuts(node.members[absent], context)
+        found = columns_of(found, (*bound, *beside))
+        return columns_of(self._nothing_between(found, beside, lacking, (cuts, cuts, cuts)), bound)
+
+    def _with_run(
+        self,
+        chosen: Step,
+        member: a.Member,
+        beside: tuple[str | None, str | None],
+        hull: tuple[str, str],
+        context: Context,
+    ) -> Step:
+        """The choices that have a run, with the aggregates over it, and its hull in columns."""
+        start, end, begins, ends, order = (self.fresh(hidden.AT[1:]) for _ in range(5))
+        before, after = beside
+        relation: Relation = INSIDE if before and after else SEQ if before else SEQ.converse
+        chosen = Stamped(Stamped(chosen, start, "start"), end, "end")
+        chosen = Retimed(chosen, before or after, after or before)
+        run, ties, aggregates = self._run(member, context)
+        run = Stamped(Stamped(run, begins, "start"), ends, "end")
+        cuts = self._cuts(member, context)
+        if cuts:  # what is cut begins together
+            early = Stamped(During(run, cuts, "start", later=False, earlier=1), order, "start")
+            run = merged([early, During(run, cuts, "start", later=True, earlier=1)])
+        else:
+            run = Stamped(run, order, "start")
+        both = steps.Join(chosen, run, relation)
+        keys = tuple(var for var in chosen.vars if var not in (start, end))
+        return Runs(both, keys, (start, end), (begins, ends), order, ties, aggregates, hull)
+
+
+def _is_plain(pattern: a.Pattern) -> bool:
+    """Triples, perhaps with conditions: in one element, no solution is there twice."""
+    while isinstance(pattern, a.Filter):
+        pattern = pattern.pattern
+    return isinstance(pattern, a.BGP)

@@ -1,0 +1,79 @@
+"""The steps of repetitions in sequences (decision 0013): lists of solutions, with aggregates over each."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from penstock.algebra.nodes import Aggregate
+from penstock.algebra.relations import HULL, Meeting, Relation
+from penstock.plan.step import Step, Vars, step_class
+from penstock.plan.steps import Absence
+
+INSIDE = Relation(
+    "INSIDE", (("ls", "<", "rs"), ("re", "<", "le")), "Inside", "with the second strictly inside"
+)
+
+Aggregates = tuple[tuple[str, Aggregate, str | None], ...]
+"""Results, aggregates, and the columns that have their arguments."""
+
+
+@step_class
+class RunsBetween(Absence):
+    """Choices of single members, each with aggregates over the run that lies inside its gap.
+
+    `required` are the choices, each with the instants between which its run lies in the columns `gap` of
+    `Stamped`. What has no time beside it has no run. In the list, members without time stand first, the
+    others by start, end and `ties`. `within`: longer choices are of no use to anybody.
+    """
+
+    required: Step
+    run: Step
+    gap: tuple[str, str]
+    ties: Vars
+    aggregates: Aggregates
+    within: int | None = None
+
+    instants = frozenset()
+
+    @cached_property
+    def vars(self) -> Vars:
+        return (*self.required.vars, *(var for var, _, _ in self.aggregates))
+
+    @property
+    def shared(self) -> Vars:
+        return tuple(var for var in self.required.vars if var in self.run.vars)
+
+    @cached_property
+    def meeting(self) -> Meeting:
+        """What choices and members know of each other's time."""
+        return Meeting(INSIDE, HULL, self.within, (self.required.longest, self.run.longest))
+
+    def delayed(self, slot: int) -> bool:
+        return slot == 1
+
+
+@step_class
+class Runs(Step):
+    """The same over rows that can leave: rows with the same `keys` are one run.
+
+    `chosen` and `member` are the columns with the start and end of what stands beside the run, and of a
+    member of it. In the list members stand by `order` (no value: first), their end and `ties`. `hull` are
+    the names of columns that get the first start and the last end of the run itself.
+    """
+
+    input: Step
+    keys: Vars
+    chosen: tuple[str, str]
+    member: tuple[str, str]
+    order: str
+    ties: Vars
+    aggregates: Aggregates
+    hull: tuple[str, str]
+
+    @cached_property
+    def vars(self) -> Vars:
+        return (*self.keys, *(var for var, _, _ in self.aggregates), *self.hull)
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain & frozenset(self.keys)
