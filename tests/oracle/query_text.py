@@ -212,29 +212,29 @@ class QueryWriter:
     def run(self, known: Sequence[str]) -> Part:
         """What is repeated: nothing else has its own variables, and it shares others."""
         own = [self.new_name("number"), self.new_name("number")]
-        subject = self.random.choice(known or POOLS["resource"][:1])
+        subject = f"?{self.random.choice(known)}" if known else RESOURCES[0]
         predicate = self.random.choice((":price", ":load", ":price", ":knows"))
-        text = f"?{subject} {predicate} ?{own[0]}"
+        text = f"{subject} {predicate} ?{own[0]}"
         if self.chance(0.15):
-            text = f"{{ {text} }} UNION {{ ?{subject} :load ?{own[0]} }}"
+            text = f"{{ {text} }} UNION {{ {subject} :load ?{own[0]} }}"
         elif self.chance(0.15):
-            text += f" OPTIONAL {{ ?{subject} :load ?{own[1]} }}"
+            text += f" OPTIONAL {{ {subject} :load ?{own[1]} }}"
         elif self.chance(0.15):
-            text += f" . ?{subject} :price ?{own[1]}"
+            text += f" . {subject} :price ?{own[1]}"
         own = [name for name in own if f"?{name}" in text]
         if self.chance(0.2):
-            text += f" {self.filter_on((own[0], subject))}"
+            text += f" {self.filter_on((own[0], own[-1]))}"
         names, values = [], []
         for _ in range(self.random.choice((0, 1, 1, 2, 3))):
             names.append(self.new_name("number"))
-            values.append(f" ({self.of_run(own, subject)} AS ?{names[-1]})")
+            values.append(f" ({self.of_run(own, subject if known else f'?{own[0]}')} AS ?{names[-1]})")
         return Part("{ " + text + " }+" + "".join(values), tuple(names))
 
     def of_run(self, own: Sequence[str], shared: str) -> str:
         """An aggregate over a run."""
         if self.chance(0.4):
-            name = shared if self.chance(0.1) else self.random.choice(own)
-            return f"{self.random.choice(('FIRST', 'LAST'))}(?{name})"
+            variable = shared if self.chance(0.1) else f"?{self.random.choice(own)}"
+            return f"{self.random.choice(('FIRST', 'LAST'))}({variable})"
         if self.chance(0.1):
             return self.random.choice(("COUNT(DISTINCT *)", f"SUM(?{own[0]} * 2)", "MAX(getSTARTTIME())"))
         return self.aggregate(own[:1])

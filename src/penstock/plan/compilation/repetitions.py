@@ -16,7 +16,9 @@ from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.repetitions import INSIDE, Aggregates, Runs, RunsBetween
 from penstock.plan.step import Step, Vars
 from penstock.plan.windowing import During, Retimed, Stamped
+from penstock.terms import XSD, Literal
 
+_FALSE = Literal("false", datatype=XSD.boolean)
 Stamps = dict[tuple[int | None, str], str]
 """Columns with the end before and the start after a run, by its place; None: what is absent."""
 
@@ -100,9 +102,7 @@ class RepetitionCompiler(SequenceCompiler):
             raise QueryError("an aggregate over a repetition in an EXISTS has the name of an outer variable")
         beside = [node.members[place].pattern for place in node.beside_runs]
         if context.event or not all(reads.reads_stream(each, context.dataset) for each in beside):
-            # All of an element happens at once, and what is static begins and ends no run.
-            names = (var.name for var in sorted(variables.possible(node), key=str))
-            return steps.Table((*names, *context.hidden), ())
+            return self._without_runs(node, context)
         inherited = bounds.inherit(node, context.within)
         inside = [replace(context, within=within) for within in inherited]
 
@@ -119,6 +119,18 @@ class RepetitionCompiler(SequenceCompiler):
                 chosen = RunsBetween(chosen, run, gap, ties, aggregates, context.within)
         bound = tuple(filter(hidden.is_variable, chosen.vars))
         return columns_of(chosen, bound) if outer is None else outer.unseen(chosen, bound)
+
+    def _without_runs(self, node: a.EventSequence, context: Context) -> Step:
+        """No solution: all of an element happens at once, and what is static begins and ends no run.
+
+        Whoever looks at instants, or elements, still has to know that a stream is asked.
+        """
+        names = (var.name for var in sorted(variables.possible(node), key=str))
+        read = [part for part in node.parts if reads.reads_stream(part, context.dataset)]
+        if not read:
+            return steps.Table((*names, *context.hidden), ())
+        none = steps.Select(self.pattern(read[0], context), _FALSE)
+        return columns_of(none, (*names, *context.hidden))
 
     # --- windows ------------------------------------------------------------------------------
 
