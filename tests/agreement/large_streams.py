@@ -153,7 +153,7 @@ def found(case: LargeCase) -> pa.Table:
     queries = [parse_query(text) for text in case.queries()]
     program = pipeline.program(
         queries,
-        [StreamName(None)],
+        [StreamName(case.question.stream)],
         shards=case.shards,
         now=0,
         tuning=case.tuning,
@@ -180,7 +180,10 @@ def _answers(case: LargeCase, program: Program):
                 values[case.value[batch]],
             )
             ends = case.end[batch]
-            arrived = Occurrences(*triples, case.start[batch], ends, instants=np.unique(ends), terms=terms)
+            arrived = Occurrences(
+                *triples, case.start[batch], ends, instants=np.unique(ends), terms=terms,
+                element=1 + np.arange(len(case.end))[batch],
+            )  # fmt: skip
             for shard, payload in program.route(0, arrived):
                 payloads[shard].append(payload)
             watermark = max(watermark, int(ends.max()) - case.lateness)

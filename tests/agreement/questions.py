@@ -1,4 +1,4 @@
-"""Questions in EP-SPARQL with the SQL that answers them as well, for streams too large for the oracle."""
+"""Questions, with the SQL that answers them as well, for streams too large for the oracle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ class Question:
     """A query, and the same over o(s, p, v, st, en), the occurrences in time, and i(en), the instants.
 
     `columns` are those of the answers, without the interval. In the texts RISE is a number of the
-    case, and BOUND the duration, in seconds, that answers must stay below.
+    case, and BOUND the duration that answers must stay below, or the extent of windows. These see each
+    element for itself: the table `arrived` has them all. `stream` is its name, if it has one.
     """
 
     name: str
@@ -20,6 +21,7 @@ class Question:
     query: str
     sql: str
     rule: str | None = None
+    stream: str | None = None
 
     def queries(self, rise: int, bound: int) -> list[str]:
         """The rules, and last the query whose answers count."""
@@ -31,6 +33,7 @@ class Question:
 
 def _filled(text: str, rise: int, bound: int) -> str:
     text = text.replace("SHORT", 'getDURATION() < "PT BOUND S"^^xsd:duration'.replace(" BOUND ", str(bound)))
+    text = text.replace("RANGE BOUND", f"RANGE {bound}s")
     return text.replace("RISE", str(rise)).replace("BOUND", f"{bound * 1_000_000}")
 
 
@@ -38,6 +41,26 @@ _RISES = """
   SELECT a.s, a.v AS a, b.v AS b, a.st, b.en FROM o a JOIN o b ON a.s = b.s AND a.en < b.st
   WHERE a.p = 'reads' AND b.p = 'reads' AND b.v > a.v + RISE AND b.en - a.st < BOUND"""
 _RISE_PATTERN = "{ ?s :reads ?a } SEQ { ?s :reads ?b } FILTER (?b > ?a + RISE && SHORT)"
+
+_STREAM = "http://example.org/events"
+_SLIDE = 10_000_000
+
+
+def _in_window(select: str, extent: str, members: str, report: str = "") -> str:
+    return (
+        f"SELECT {select} FROM NAMED WINDOW :w ON <{_STREAM}> [{extent}] {report}"
+        f" WHERE {{ WINDOW :w {{ SEQ({members}) }} }}"
+    )
+
+
+_SHOWN = f"""
+  SELECT *, first + (
+    least(hidden, en + BOUND) - first + {_SLIDE - 1}) // {_SLIDE} * {_SLIDE} AS gone
+  FROM (SELECT a.*, (a.en - BOUND + {_SLIDE - 1}) // {_SLIDE} * {_SLIDE} + BOUND AS first, (
+    SELECT min(b.en) FROM arrived b WHERE b.p = 'fails' AND b.s = a.s AND b.st > a.en) AS hidden
+  FROM arrived a WHERE a.p = 'reads')"""
+"""Of readings in a window that slides: at which close they come into it, when they are first followed by a
+failure, and the close at which that is seen or they have left."""
 
 QUESTIONS = (
     Question("a rise", "s a b", f"SELECT ?s ?a ?b WHERE {_RISE_PATTERN}", _RISES),
@@ -132,5 +155,43 @@ QUESTIONS = (
         "SELECT DISTINCT ?a ?b WHERE { ?s :warns ?a } SEQ { ?s :fails ?b } FILTER (SHORT)",
         """SELECT DISTINCT a.v, b.v, a.st, b.en FROM o a JOIN o b ON a.s = b.s AND a.en < b.st
         WHERE a.p = 'warns' AND b.p = 'fails' AND b.en - a.st < BOUND""",
+    ),
+    Question(
+        "nothing in between, in a window",
+        "s a b",
+        _in_window("?s ?a ?b", "RANGE BOUND", "{ ?s :reads ?a }, !{ ?s :fails ?f }, { ?s :warns ?b }"),
+        """SELECT a.s, a.v, c.v, greatest(a.st, c.en - BOUND), c.en FROM arrived a JOIN arrived c ON a.s = c.s
+        AND a.p = 'reads' AND c.p = 'warns' AND a.en < c.st AND c.en - a.en <= BOUND
+        WHERE NOT EXISTS (FROM arrived b WHERE b.p = 'fails' AND b.s = a.s AND b.en <= c.st
+          AND b.en >= c.en - BOUND AND greatest(b.st, c.en - BOUND) >= a.en)""",
+        stream=_STREAM,
+    ),
+    Question(
+        "nothing before it in a window",
+        "s a",
+        _in_window("?s ?a", "RANGE BOUND", "!{ ?s :fails ?f }, { ?s :warns ?a }"),
+        """SELECT s, v, greatest(st, seen - BOUND), en FROM (SELECT a.*, greatest(a.en, coalesce((
+          SELECT max(b.en) FROM arrived b WHERE b.p = 'fails' AND b.s = a.s AND b.en < a.st
+        ) + BOUND + 1, a.en)) AS seen FROM arrived a WHERE a.p = 'warns')""",
+        stream=_STREAM,
+    ),
+    Question(
+        "nothing after it until a window closes",
+        "s a",
+        _in_window(
+            "?s ?a", "RANGE BOUND SLIDE 10s", "{ ?s :reads ?a }, !{ ?s :fails ?f }", "REPORT ON CLOSE"
+        ),
+        f"SELECT s, v, greatest(st, first - BOUND + 1), en FROM ({_SHOWN}) WHERE gone > first",
+        stream=_STREAM,
+    ),
+    Question(
+        "nothing after it until then",
+        "s a",
+        _in_window(
+            "DSTREAM ?s ?a", "RANGE BOUND SLIDE 10s", "{ ?s :reads ?a }, !{ ?s :fails ?f }", "REPORT ON CLOSE"
+        ),
+        f"""SELECT s, v, greatest(st, gone - {_SLIDE} - BOUND + 1), en FROM ({_SHOWN}) WHERE gone > first
+        AND gone <= (SELECT (max(en) - 1) // {_SLIDE} * {_SLIDE} + BOUND FROM arrived)""",
+        stream=_STREAM,
     ),
 )

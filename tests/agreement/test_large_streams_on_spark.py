@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 
 from agreement.large_streams import EX, PREDICATES, LargeCase, compared, make_case, numbers_of
+from agreement.questions import QUESTIONS
 from penstock import pipeline
 from penstock.api import Batch, Engine
 from penstock.timeline import format_instant
 
-CASES = [(0, 8, 400_000), (8, 2, 250_000), (9, 1, 120_000)]
-"""A rise, absence and an aggregate: seed, partitions, bytes of a batch."""
+CASES = [(0, 8, 400_000), (8, 2, 250_000), (9, 1, 120_000), (13, 2, 250_000)]
+"""A rise, absence, an aggregate, and absence in a window: seed, partitions, bytes of a batch."""
 
 
 def write(case: LargeCase, path: Path) -> None:
@@ -32,7 +33,7 @@ def write(case: LargeCase, path: Path) -> None:
 def on_spark(case: LargeCase, stream: Path, batch_bytes: int) -> tuple[pa.Table, int]:
     """The answers, and how many batches it took."""
     engine = Engine(master="local[2]", shards=case.shards, lateness=case.lateness, batch_bytes=batch_bytes)
-    engine.add_stream(stream)
+    engine.add_stream(stream, iri=case.question.stream)
     for text in case.queries():
         engine.add_query(text)
     tables, batches = [], 0
@@ -53,7 +54,7 @@ def on_spark(case: LargeCase, stream: Path, batch_bytes: int) -> tuple[pa.Table,
 @pytest.mark.parametrize("tiny", [False, True], ids=["real thresholds", "tiny ones"])
 @pytest.mark.parametrize(("seed", "partitions", "batch_bytes"), CASES)
 def test_spark_answers_as_sql_does(seed, partitions, batch_bytes, tiny, tmp_path, monkeypatch):
-    seeds = range(seed, 10_000, 13)
+    seeds = range(seed, 10_000, len(QUESTIONS))
     case = next(each for each in map(make_case, seeds) if each.nothing_late and each.is_tiny == tiny)
     case = replace(case, shards=partitions)
     monkeypatch.setattr(pipeline, "program", partial(pipeline.program, tuning=case.tuning))

@@ -15,6 +15,11 @@ _BENCHES = {
     "kernel": ("sequence", "kernel", "the engine alone on columns in memory, beside DuckDB"),
     "pipeline": ("sequence", "pipeline", "N-Quads files through Spark, beside pyoxigraph's parser"),
     "sequence": ("sequence", "sequence", "a two-step SEQ: kernel, then pipeline"),
+    "negation": (
+        "negation",
+        "negation",
+        "SEQ(A, !B, C) in a window, beside DuckDB; a SEQ without B",
+    ),
     "queries": ("queries", "queries", "1, 10 and 100 queries in one run"),
     "memory": ("memory", "memory", "memory over a stream and one ten times as long"),
     "start": ("start", "start", "from the shell to the first answer, beside the smallest PySpark script"),

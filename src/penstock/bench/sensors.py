@@ -87,12 +87,15 @@ def as_ids(data: Readings) -> tuple[np.ndarray, np.ndarray, TermChunk]:
     return subjects[data.sensor], data.hundredths | np.int64(decimal), table.chunk()
 
 
-def write_nquads(data: Readings, directory: Path, files: int = 1) -> list[Path]:
-    """The readings as N-Quads, one quad and named graph per reading."""
+def write_nquads(
+    data: Readings, directory: Path, files: int = 1, kind: np.ndarray | None = None, kinds=("reads",)
+) -> list[Path]:
+    """The readings as N-Quads, one quad and named graph each; `kind` says which of some predicates it has."""
     import duckdb
     import pyarrow as pa
 
     paths = []
+    kind = np.zeros(len(data), np.int64) if kind is None else kind
     with duckdb.connect() as database:
         for number, rows in enumerate(np.array_split(np.arange(len(data)), files)):
             path = directory / f"readings-{number:03d}.nq"
@@ -100,17 +103,17 @@ def write_nquads(data: Readings, directory: Path, files: int = 1) -> list[Path]:
                 "readings",
                 pa.table({
                     "sensor": data.sensor[rows], "v": data.hundredths[rows],
-                    "t": data.instant[rows], "i": rows,
+                    "t": data.instant[rows], "i": rows, "kind": kind[rows] + 1,
                 }),
             )  # fmt: skip
-            database.execute(_AS_LINES.format(path=path))
+            database.execute(_AS_LINES.format(path=path, kinds=list(kinds)))
             paths.append(path)
     return paths
 
 
 _AS_LINES = r"""
 COPY (
-  SELECT '<http://example.org/sensor/' || sensor || '> <http://example.org/reads> "'
+  SELECT '<http://example.org/sensor/' || sensor || '> <http://example.org/' || ({kinds})[kind] || '> "'
     || v // 100 || '.' || lpad((v % 100)::VARCHAR, 2, '0')
     || '"^^<http://www.w3.org/2001/XMLSchema#decimal> <http://example.org/g/' || i || '#t='
     || strftime(make_timestamp(t), '%Y-%m-%dT%H:%M:%S.%gZ') || '> .'

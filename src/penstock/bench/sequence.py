@@ -120,12 +120,12 @@ def pipeline() -> Iterator[Figure]:
                 )  # fmt: skip
 
 
-def run_on_spark(paths: list[Path], texts: list[str]) -> int:
-    """Runs queries on embedded Spark with two cores; how many answers there were."""
+def run_on_spark(paths: list[Path], texts: list[str], iri: str | None = None) -> int:
+    """Runs queries on embedded Spark with two cores; how many answers there were. `iri`: of the stream."""
     from penstock.api import Engine
 
     engine = Engine(master="local[2]")
-    engine.add_stream(paths)
+    engine.add_stream(paths, iri=iri)
     for text in texts:
         engine.add_query(text)
     found = 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.errors import shortened
 
@@ -112,7 +113,7 @@ def concat(parts: Iterable[Occurrences]) -> Occurrences:
         return parts[0]
     return Occurrences(
         *(np.concatenate(column) for column in zip(*(p.columns for p in parts), strict=True)),
-        instants=np.unique(np.concatenate([p.instants for p in parts])),
+        instants=sorted_unique(np.concatenate([p.instants for p in parts])),
         terms=merge_terms(p.terms for p in parts),
         elements=sum(p.elements for p in parts),
         rejects=[reject for p in parts for reject in p.rejects],

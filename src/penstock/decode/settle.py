@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk
 from penstock.decode.blocks import ENDS_BLOCK, Blocks, fault_reason, settle_blocks
 from penstock.decode.elements import CARRIED, NONE, Elements
@@ -82,13 +83,6 @@ class Settled:
         return Occurrences(
             *self.columns, self.instants, self.terms, self.elements, rejects, self.graph, self.element
         )
-
-
-def sorted_unique(values: np.ndarray) -> np.ndarray:
-    """The distinct values in order; streams in order cost one look."""
-    if len(values) < 2 or bool(np.all(values[1:] > values[:-1])):
-        return values
-    return np.unique(values)
 
 
 @dataclass(frozen=True, eq=False)

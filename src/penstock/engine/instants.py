@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.algebra.nodes import Aggregate
 from penstock.columns.frame import Frame
+from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermTable
 from penstock.engine.absence import waiting
 from penstock.engine.expressions import FALSE, TRUE
@@ -167,7 +168,7 @@ class Ordering:
 class AskedOperator(InstantOperator):
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         due = self.due(inputs[0], clock)
-        instants = np.unique(np.concatenate([self._instants(clock), due.end]))
+        instants = sorted_unique(np.concatenate([self._instants(clock), due.end]))
         answers = np.where(np.isin(instants, due.end), TRUE, FALSE)
         start = np.where(instants == TIMELESS_END, TIMELESS_START, instants)
         yield Frame(("answer",), answers[None, :], start, instants)

@@ -405,6 +405,42 @@ def spread_rows(groups, since, until, first, instant):
 
 
 @njit(cache=True)
+def stretches(rows, instants, before, now, since, until, known):
+    """(row, ±1, since, until): when rows are there of which nothing hides, as far as that was not known.
+
+    Events say at instants, in order, how many more hide a row: as it was known `before`, and `now`. The
+    first `known` rows were there but for that; of the others nothing was known.
+    """
+    count = since.size
+    hidden_before, hidden_now = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    change, begun = np.zeros(count, np.int8), since.copy()
+    change[known:] = 1
+    most = count + rows.size
+    out_row, out_change = np.empty(most, np.int64), np.empty(most, np.int64)
+    out_since, out_until = np.empty(most, np.int64), np.empty(most, np.int64)
+    found = 0
+    for event in range(rows.size + count):
+        if event < rows.size:
+            row, at = rows[event], instants[event]
+            hidden_before[row] += before[event]
+            hidden_now[row] += now[event]
+            was = row < known and hidden_before[row] <= 0
+            new = np.int8(hidden_now[row] <= 0) - np.int8(was)
+        else:
+            row = event - rows.size
+            at, new = until[row], np.int8(0)
+        if new != change[row]:
+            if change[row] != 0 and begun[row] < at:
+                out_row[found] = row
+                out_change[found] = change[row]
+                out_since[found] = begun[row]
+                out_until[found] = at
+                found += 1
+            change[row], begun[row] = new, at
+    return out_row[:found], out_change[:found], out_since[:found], out_until[:found]
+
+
+@njit(cache=True)
 def connected(pairs, count):
     """For each pair the number of the part of the graph in which it lies, its direction left aside."""
     parts = np.arange(count)

@@ -17,11 +17,12 @@ import numpy as np
 from penstock.algebra.relations import Meeting, Side
 from penstock.columns import ids as term_ids
 from penstock.columns.frame import Frame, Pairs
+from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermTable
 from penstock.engine import kernels
 from penstock.engine.chains import AT_ANY_TIME, NO_PREFILTERS, Index, Pairing, probe_pairs
 from penstock.engine.expressions import Evaluator
-from penstock.engine.store import Rows, Store, Until, forever, until_end, until_left
+from penstock.engine.store import Rows, Store, Until, forever, until_end, until_left, until_there
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.plan import hidden, steps
 from penstock.plan.compilation.prefilters import Prefilters, prefilters_for
@@ -62,7 +63,7 @@ class Clock:
         found = [times for (_, stream), times in self.passed.items() if stream in streams]
         if len(found) == 1:
             return found[0]
-        return np.unique(np.concatenate(found)) if found else _no_instants()
+        return sorted_unique(np.concatenate(found)) if found else _no_instants()
 
 
 @dataclass
@@ -93,7 +94,8 @@ class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come 
     ) -> Store:
         """A store of this operator; `waits`: its rows only wait for their instant."""
         if self.step.changes:
-            until = until_left  # an interval that is long past can come or leave at any instant
+            # An interval that is long past can come or leave at any instant.
+            until = until_there if waits else until_left
         elif self.step.belated and not waits:
             until = forever
         store = Store(f"{self.name}.{side}", vars, until, split, self.tuning, changing=self.step.changes)

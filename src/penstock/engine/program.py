@@ -18,6 +18,7 @@ from penstock.algebra.scopes import ELEMENT
 from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
+from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.occurrences import Occurrences, merge_terms
 from penstock.engine.counting import RowCounts
@@ -249,7 +250,7 @@ class Program:
                 by_shard.setdefault(shard, []).append((name, frame))
         for number, ends in (stream, occurrences.instants), (filled(stream), occurrences.end):
             if number in self._instant_streams and len(ends):
-                ends = np.unique(ends)
+                ends = sorted_unique(ends)
                 frame = Frame((), np.empty((0, len(ends)), np.int64), ends, ends)
                 # Windows report in all shards at the same instants.
                 for shard in range(self.shards) if number in self._reporting else (0,):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from penstock.algebra.base import UnknownNode
 from penstock.columns import wire
 from penstock.columns.frame import Frame
+from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.engine import absence, constructing, instants, operators, paths
 from penstock.engine.changing import CHANGING
@@ -243,9 +245,18 @@ class Shard:
                     self._put(self.arriving[name], frame)
         return self._moved_to(FOREVER if ended else max(watermark, self.watermark))
 
-    def feed(self, frames: dict[str, Frame], terms: TermChunk, watermark: int) -> dict[int, Frame]:
-        """Takes in rows of scans as they are, without the way through payloads."""
+    def feed(
+        self,
+        frames: dict[str, Frame],
+        terms: TermChunk,
+        watermark: int,
+        instants: Mapping[int, np.ndarray] = MappingProxyType({}),
+    ) -> dict[int, Frame]:
+        """Takes in rows of scans as they are, and ends of elements, without the way through payloads."""
         self.terms.offer(terms)
+        for stream, ends in instants.items():
+            if self._minds(self._era, stream):
+                self._note_instants(stream, ends)
         for name, frame in frames.items():
             self._put(self.scans[name], frame)
         return self._moved_to(watermark)
@@ -272,7 +283,7 @@ class Shard:
 
     def _note_instants(self, stream: int, ends: np.ndarray) -> None:
         known = self._pending.get((self._era, stream), np.empty(0, np.int64))
-        self._pending[self._era, stream] = np.unique(np.concatenate([known, ends]))
+        self._pending[self._era, stream] = sorted_unique(np.concatenate([known, ends]))
 
     # --- time ---
 

@@ -72,7 +72,15 @@ class UntilLeft(Until):
         return frame.until if frame.changes else forever(frame)
 
 
+class UntilThere(Until):
+    """Needed until the instant from which on it is there has passed."""
+
+    def __call__(self, frame: Frame) -> np.ndarray:
+        return frame.since
+
+
 until_left = UntilLeft()
+until_there = UntilThere(Limit(after_end=0))
 
 
 class Rows:

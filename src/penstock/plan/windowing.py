@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from penstock.algebra.relations import Relation
 from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
 from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Window
@@ -91,6 +92,30 @@ class During(SameColumns):
     point: str
     later: bool
     earlier: int = 0
+
+
+@step_class
+class Lacking(SameColumns):
+    """The rows while none of some others is there that is compatible and in a relation to them.
+
+    `specs` are windows that cut the starts of these others: one that began before a row does is in the
+    relation only from when the windows no longer reach back to before the row. `settled`: no other comes
+    later than the rows that it is in the relation to, and it is known when it leaves; so what becomes of a
+    row is known when it comes.
+    """
+
+    input: Step
+    absent: Step
+    relation: Relation
+    specs: tuple[WindowSpec, ...] = ()
+    settled: bool = False
+
+    waits = True
+    instants: Streams = frozenset()
+
+    @property
+    def awaited(self) -> tuple[Step, ...]:
+        return (self.absent,)
 
 
 @step_class

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pyoxigraph import RdfFormat, parse
 
 from penstock.columns.ids import id_of
+from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.elements import Elements
@@ -28,7 +29,6 @@ from penstock.decode.mapping.document import Column, TableMap, did_you_mean
 from penstock.decode.mapping.templates import Template, buffers_of
 from penstock.decode.nquads import ODD, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, merge_terms
-from penstock.decode.settle import sorted_unique
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
 from penstock.terms import NamedNode

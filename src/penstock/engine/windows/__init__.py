@@ -13,6 +13,7 @@ from penstock.engine.windows.contents import (
     WindowedOperator,
 )
 from penstock.engine.windows.cutting import CutOperator
+from penstock.engine.windows.lacking import LackingOperator
 from penstock.engine.windows.reporting import ReportedOperator
 from penstock.engine.windows.runs import RunsContent
 from penstock.plan import repetitions, windowing
@@ -22,6 +23,7 @@ WINDOWS = {
     windowing.Counted: CountedOperator,
     windowing.Matched: MatchedOperator,
     windowing.During: DuringOperator,
+    windowing.Lacking: LackingOperator,
     windowing.Earliest: EarliestContent,
     repetitions.Runs: RunsContent,
     windowing.Latest: LatestContent,

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from penstock.columns.frame import Frame
+from penstock.columns.instants import sorted_unique
 from penstock.engine.changing.sets import without_began
 from penstock.engine.operators import Gathering
 from penstock.engine.presence import NO_ID, numbered, uncut
-from penstock.engine.store import until_left
+from penstock.engine.store import Rows, until_left
 from penstock.engine.windows.marks import Marks
 from penstock.plan.hidden import AT, BEGAN
 from penstock.timeline import FOREVER, NEVER
 
-_EVER = -(2**61)
-"""In the place of an instant: what was always there."""
+
+class Changes(NamedTuple):
+    """Changes of the same kind of some rows of a store: how many more of each there are, and when."""
+
+    rows: Rows
+    vars: tuple[str, ...]
+    which: np.ndarray
+    weight: np.ndarray
+    at: np.ndarray
 
 
 class Carrying:
@@ -26,55 +36,113 @@ class Carrying:
 
     def __init__(self, operator: Gathering, side: str, vars: tuple[str, ...]) -> None:
         self.vars = vars
-        self.store = operator.store(side, (*vars, AT), until_left)
+        self.rows = operator.store(side, vars, until_left)
+        # With a column for the instant, or changes of one solution at several would be put together.
+        self.passed = operator.store(f"{side}-passed", (*vars, AT), until_left)
 
     def add(self, frame: Frame) -> None:
         """New rows of the relation, none of which changes anything that has passed."""
-        frame = frame.changing()
-        self._put(frame, frame.weight, frame.since)
-        leaving = frame.take(frame.until < FOREVER)
-        self._put(leaving, -leaving.weight, leaving.until)
+        self.rows.append(frame.project(self.vars).changing())
 
-    def _put(self, frame: Frame, weight: np.ndarray, at: np.ndarray) -> None:
-        if len(frame):
-            always = at == NEVER
-            at = np.where(always, _EVER, at)
-            changes = frame.binding(self.vars, frame.project(self.vars).ids).extended(AT, at + NO_ID)
-            self.store.append(changes.present(weight, at, np.where(always, FOREVER, at + 1)))
-
-    def carried(self, begin: int, end: int, marks: Marks, *, begun: bool, ever: bool = True) -> Frame:
+    def carried(
+        self, begin: int, end: int, marks: Marks, *, begun: bool, ever: bool = True, sign: int = 0
+    ) -> Frame:
         """The changes that marks before `end` show, added up: `weight` says how many more, `since` when.
 
         `begun`: there has been a mark before; what was always there was seen then. `ever`: that counts.
+        `sign`: only what there is more of (1) or less (-1) is asked for, and may come in several rows.
         """
-        found = []
-        for rows in self.store.parts.values():
-            at = rows.ids[-1, : rows.count] - NO_ID
-            chosen = (at >= begin) & (at < end) & (at != _EVER)  # the first step begins at NEVER
-            if ever and not begun:
-                chosen |= at == _EVER
-            if chosen.any():
-                found.append(rows.frame(self.store.vars, np.flatnonzero(chosen)))
-        changes = Frame.concat(found, self.store.vars)
-        if not len(changes):
+        changes = self._changes(begin, end, always=ever and not begun)
+        if not changes:
             return Frame.empty(self.vars).changing()
-        at = changes.column(AT) - NO_ID
-        seen = marks.next(np.maximum(at, begin))
-        late = (seen == FOREVER) & (at != _EVER)
-        changes = changes.project(self.vars)
+        weight, at = (
+            np.concatenate(columns) for columns in zip(*(each[-2:] for each in changes), strict=True)
+        )
+        [latest] = marks.before(np.array([end]), NEVER).tolist()
+        late = at > latest
         if late.any() and end < FOREVER:
-            passed = changes.take(late)
-            self._put(passed, passed.weight, np.full(len(passed), end, np.int64))
-        return _added_up(changes.present(changes.weight, seen, seen), seen < FOREVER)
+            again = np.full(np.count_nonzero(late), end, np.int64)
+            passed = self._frame(changes, late).extended(AT, again + NO_ID)
+            self.passed.append(passed.present(weight[late], again, again + 1))
+        kept = np.flatnonzero(~late) if latest > NEVER else np.empty(0, np.int64)
+        if sign:
+            ends = np.concatenate([each.rows.end[each.which] for each in changes])
+            kept = kept[_may_matter(ends[kept], weight[kept] * sign)]
+        found, seen = self._frame(changes, kept), marks.next(np.maximum(at[kept], begin))
+        found = found.present(weight[kept], seen, seen)
+        together = _meeting(found, sign) if sign else np.ones(len(found), bool)
+        if together.all():
+            return _added_up(found)
+        alone = found.take(~together & (found.weight * sign > 0))
+        return Frame.concat([alone, _added_up(found.take(together))], self.vars).changing()
+
+    def instants(self, begin: int, end: int) -> np.ndarray:
+        """When something comes or leaves, from `begin` to before `end`, if nothing does both at once."""
+        found = self._changes(begin, end, always=False)
+        return sorted_unique(np.concatenate([np.empty(0, np.int64), *(each.at for each in found)]))
+
+    def _changes(self, begin: int, end: int, *, always: bool) -> list[Changes]:
+        """What comes and leaves at instants from `begin` to before `end`; `always`: and what always was."""
+        found = []
+        for rows in self.rows.parts.values():
+            weight, since, until = rows.presence[:, : rows.count]
+            came = (since >= begin) & (since < end)
+            came = np.flatnonzero((came & (since != NEVER)) | (always & (since == NEVER)))
+            left = np.flatnonzero((until >= begin) & (until < end))
+            found.append(Changes(rows, self.vars, came, weight[came], since[came]))
+            found.append(Changes(rows, self.vars, left, -weight[left], until[left]))
+        for rows in self.passed.parts.values():
+            weight, since, _ = rows.presence[:, : rows.count]
+            which = np.flatnonzero((since >= begin) & (since < end))
+            found.append(Changes(rows, self.passed.vars, which, weight[which], since[which]))
+        return [each for each in found if len(each.which)]
+
+    def _frame(self, changes: list[Changes], chosen: np.ndarray) -> Frame:
+        """The rows of some of the changes, by their numbers (in order) or a mask."""
+        if chosen.dtype == np.bool_:
+            chosen = np.flatnonzero(chosen)
+        found, first = [], 0
+        for each in changes:
+            last = first + len(each.which)
+            mine = chosen[slice(*np.searchsorted(chosen, (first, last)))]
+            found.append(each.rows.frame(each.vars, each.which[mine - first]))
+            first = last
+        return Frame.concat(found, self.vars).changing()
 
 
-def _added_up(changes: Frame, which: np.ndarray) -> Frame:
-    """Some changes, those of the same solution at the same instant as one, if they do not cancel out.
+def _may_matter(ends: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Which changes matter to what there is more of: what takes a solution back ends when it does."""
+    more = weight > 0
+    return more | (ends >= ends[more].min()) if more.any() else more
+
+
+def _meeting(changes: Frame, sign: int) -> np.ndarray:
+    """Which changes may take each other back: those that do end and are seen at the same instants."""
+    together = np.zeros(len(changes), bool)
+    more = changes.weight * sign > 0
+    if not more.all():
+        code = changes.end * np.int64(0x9E3779B97F4A7C1) + changes.since
+        less = np.flatnonzero(~more)
+        less = less[_among(code[less], sorted_unique(code[more]))]
+        together[less] = True
+        together[more] = _among(code[more], sorted_unique(code[less]))
+    return together
+
+
+def _among(values: np.ndarray, ordered: np.ndarray) -> np.ndarray:
+    """Which values are among others, which are in order."""
+    if not len(ordered):
+        return np.zeros(len(values), bool)
+    places = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return ordered[places] == values
+
+
+def _added_up(changes: Frame) -> Frame:
+    """The changes, those of the same solution at the same instant as one, if they do not cancel out.
 
     Solutions that began together before windows cut them are the same; of several, those that are cut most
     are new or gone.
     """
-    changes = changes.take(which)
     if not len(changes):
         return changes
     ids = without_began(changes).ids

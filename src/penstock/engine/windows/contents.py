@@ -62,6 +62,14 @@ def reaches_until(spec: WindowSpec, instant: np.ndarray) -> np.ndarray:
     return until if spec.start is None else np.where(latest >= spec.start, until, never)
 
 
+def reaches_all_until(specs: Sequence[WindowSpec], instant: np.ndarray) -> np.ndarray:
+    """Up to when (exclusively) what each of some windows shows begins not after each of some instants."""
+    reaches = np.full(len(instant), FOREVER, np.int64)
+    for spec in specs:
+        reaches = np.minimum(reaches, reaches_until(spec, instant))
+    return reaches
+
+
 def first_shown(spec: WindowSpec, instant: np.ndarray) -> np.ndarray:
     """The first instant of what a window shows at each of some instants, as far as it cuts."""
     if spec.kind is Kind.LANDMARK:
@@ -135,10 +143,7 @@ class DuringOperator(RowByRow):
         step = self.step
         times = {"start": frame.start, "end": frame.end}
         point = times[step.point] if step.point in times else frame.column(step.point) - NO_ID
-        point = point - step.earlier
-        reaches = np.full(len(frame), FOREVER, np.int64)
-        for spec in step.specs:
-            reaches = np.minimum(reaches, reaches_until(spec, point))
+        reaches = reaches_all_until(step.specs, point - step.earlier)
         frame = frame.changing()
         since = np.maximum(frame.since, reaches) if step.later else frame.since
         until = frame.until if step.later else np.minimum(frame.until, reaches)

@@ -9,6 +9,7 @@ from math import gcd
 import numpy as np
 
 from penstock.algebra.windows import Kind, Report, WindowSpec
+from penstock.columns.instants import sorted_unique
 from penstock.timeline import FOREVER
 
 
@@ -103,7 +104,7 @@ class Marks:
         ]
         for low, high in stretches:
             found.append(self.listed[slice(*np.searchsorted(self.listed, [low, high]))])
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        return sorted_unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 
 def joined(since: np.ndarray, until: np.ndarray) -> Iterable[tuple[int, int]]:

@@ -8,13 +8,14 @@ import numpy as np
 
 from penstock.algebra.windows import Kind, StreamOperator, Tick
 from penstock.columns.frame import Frame
+from penstock.columns.instants import sorted_unique
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.operators import Clock, Gathering, Surroundings
 from penstock.engine.presence import consolidated
 from penstock.engine.store import until_left
 from penstock.engine.windows.carrying import Carrying
 from penstock.engine.windows.contents import cut, last_close, presence
-from penstock.engine.windows.marks import Marks, asked_regularly, covered
+from penstock.engine.windows.marks import EVERY_INSTANT, Marks, asked_regularly, covered
 from penstock.plan.hidden import PLACE, WORLD
 from penstock.plan.sources import Window
 from penstock.plan.windowing import Evaluated, Reported, filled
@@ -90,14 +91,19 @@ class WindowReport:
         asked = self._asked(clock)
         listed = asked.listed
         if self.changes is not None:
-            seen = self.changes.carried(begin, end, asked, begun=True)
-            listed, asked = np.unique(seen.since), Marks(asked.low, end - 1)
+            listed, asked = self._seen(begin, end, asked), Marks(asked.low, end - 1)
         if self.content is not None:
             shown = self.content.rows().changing()
             if asked.progressions:
                 listed, asked = asked.during(shown.since, shown.until), Marks(asked.low, asked.high)
             listed = listed[covered(listed, shown.since, shown.until)]
         return Marks(asked.low, asked.high, listed, asked.progressions)
+
+    def _seen(self, begin: int, end: int, asked: Marks) -> np.ndarray:
+        """When it is asked and its content is another one than when it was last asked."""
+        if asked.progressions == (EVERY_INSTANT,):
+            return self.changes.instants(max(begin, asked.low), end)
+        return sorted_unique(self.changes.carried(begin, end, asked, begun=True).since)
 
     def _asked(self, clock: Asked) -> Marks:
         """When tick, close and period let it report; with changes also after the last instant of windows."""
@@ -227,12 +233,11 @@ class ReportedOperator(EvaluatedOperator):
 
     def _new_or_gone(self, clock: Clock, marks: Marks, begun: bool) -> Frame:
         """ISTREAM: what is there more often than at the mark before; DSTREAM: less often."""
+        sign = -1 if self.step.operator is StreamOperator.DSTREAM else 1
         found = self.changes.carried(
-            clock.before, clock.now, marks, begun=begun, ever=not self.surroundings.number
+            clock.before, clock.now, marks, begun=begun, ever=not self.surroundings.number, sign=sign
         )
-        weight = found.weight
-        if self.step.operator is StreamOperator.DSTREAM:
-            weight = -weight
+        weight = found.weight * sign
         found, weight = found.take(weight > 0), weight[weight > 0]
         if not len(found):
             return Frame.empty(self.step.vars)
@@ -250,11 +255,11 @@ class ReportedOperator(EvaluatedOperator):
 
 def _entering(frame: Frame) -> np.ndarray:
     """The instants at which rows come."""
-    return np.unique(frame.since[frame.weight > 0]) if frame.changes else np.empty(0, np.int64)
+    return sorted_unique(frame.since[frame.weight > 0]) if frame.changes else np.empty(0, np.int64)
 
 
 def _union(instants: list[np.ndarray]) -> np.ndarray:
-    return instants[0] if len(instants) == 1 else np.unique(np.concatenate(instants))
+    return instants[0] if len(instants) == 1 else sorted_unique(np.concatenate(instants))
 
 
 def _given(frame: Frame, times: np.ndarray, at: np.ndarray) -> Frame:

@@ -28,8 +28,17 @@ from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.windows import Evaluations, evaluations, reported
 from penstock.plan.sources import Sources, Window, windows
 from penstock.plan.step import Step
-from penstock.plan.windowing import During, Earliest, Latest, Retimed, Stamped, Timeless, Windowed
-from penstock.terms import XSD, Literal, NamedNode
+from penstock.plan.windowing import (
+    During,
+    Earliest,
+    Lacking,
+    Latest,
+    Retimed,
+    Stamped,
+    Timeless,
+    Windowed,
+)
+from penstock.terms import NamedNode
 
 Cuts = tuple[WindowSpec, ...]
 
@@ -38,7 +47,9 @@ AFTER_BEGIN = Relation("AFTER BEGIN", (("ls", "<=", "rs"),), "AfterBegin", "the 
 BEGAN_BEFORE = Relation(
     "BEGAN BEFORE", (("rs", "<=", "le"), ("le", "<", "re")), "BeganBefore", "ending after the second began"
 )
-_TRUE = Literal("true", datatype=XSD.boolean)
+ENDS_INSIDE = Relation(
+    "ENDS INSIDE", (("ls", "<=", "re"), ("re", "<=", "le")), "EndsInside", "with the second ending inside"
+)
 
 
 def window_in(name: NamedNode, dataset: ActiveDataset) -> Window:
@@ -121,6 +132,19 @@ def reaches_back_as_far(later: Cuts, earlier: Cuts) -> bool:
         and later[0].shows is earlier[0].shows
         and later[0].width >= earlier[0].width
     )
+
+
+def come_in_order(one: Step, other: Step) -> bool:
+    """Whether rows of two steps that end in some order come in that order, and leave as was known then.
+
+    So it is in one window over time.
+    """
+    specs = []
+    for step in (one, other):
+        while isinstance(step, (steps.Select, steps.Compute, steps.Columns, steps.Rename)):
+            step = step.input
+        specs.append(step.spec if isinstance(step, Windowed) else None)
+    return specs[0] is not None and specs[0] == specs[1]
 
 
 class SequenceCompiler(PathCompiler):
@@ -273,7 +297,8 @@ class SequenceCompiler(PathCompiler):
     def _no_head(self, absent: Step, specs: Cuts, after: tuple[a.Member, ...], context: Context) -> Step:
         """Equations (6), (13): none ended before the cut start of the rest."""
         step = self._chain(after, context)
-        found = self._lacking(step, absent, SEQ.converse)
+        settled = come_in_order(absent, self.pattern(after[0].pattern, replace(context, began=False)))
+        found = self._lacking(step, absent, SEQ.converse, settled=settled)
         cuts = self._cuts(after[0], context)
         if not reaches_back_as_far(cuts, specs):
             found = self._lacking(found, During(absent, cuts, "end", later=True), ANY)
@@ -301,36 +326,45 @@ class SequenceCompiler(PathCompiler):
         ended = Stamped(self._chain(before, context), left, "end")
         begun = Stamped(self._chain(after, replace(context, began=False)), right, "start")
         both: Step = steps.Join(ended, begun, SEQ, HULL, context.within)
-        return self._nothing_between(both, (left, right), absent, (own, specs, ahead))
+        settled = come_in_order(absent, self.pattern(after[0].pattern, replace(context, began=False)))
+        return self._nothing_between(both, (left, right), absent, (own, specs, ahead), settled=settled)
 
     def _nothing_between(
-        self, both: Step, beside: tuple[str, str], absent: Step, cuts: tuple[Cuts, Cuts, Cuts]
+        self,
+        both: Step,
+        beside: tuple[str, str],
+        absent: Step,
+        cuts: tuple[Cuts, Cuts, Cuts],
+        *,
+        settled: bool = False,
     ) -> Step:
         """SEQ_WO: where nothing lies between two instants of each row, which are in columns.
 
-        `cuts` are those of what comes before, of what is absent, and of what comes after.
+        `cuts` are those of what comes before, of what is absent, and of what comes after; `settled` as in
+        `Lacking`.
         """
         own, specs, ahead = cuts
         start, end = (self.fresh(hidden.AT[1:]) for _ in range(2))
         gap = Retimed(Stamped(Stamped(both, start, "start"), end, "end"), *beside)
+        if own == specs == ahead:
+            relation = ENDS_INSIDE if specs else BETWEEN  # what is cut may begin inside though it did not
+            return Retimed(self._lacking(gap, absent, relation, specs, settled=settled), start, end)
         branches = []
         for later in (False, True) if specs else (False,):
             part = During(gap, specs, "start", later=later, earlier=1) if specs else gap
             found = self._lacking(part, absent, ENDED if later else BETWEEN)
-            if ahead and not own == specs == ahead:
+            if ahead:
                 hidden_ends = During(absent, ahead, "end", later=True, earlier=1)
                 found = self._lacking(found, hidden_ends, ANY if later else AFTER_BEGIN)
             branches.append(found)
         return Retimed(merged(branches), start, end)
 
-    def _lacking(self, required: Step, absent: Step, relation: Relation) -> Step:
+    def _lacking(
+        self, required: Step, absent: Step, relation: Relation, specs: Cuts = (), *, settled: bool = False
+    ) -> Step:
         """The rows for which there is no compatible one of the others in a relation to them."""
-        mark = self.fresh(hidden.MARK[1:])
         shared = tuple(var for var in required.vars if var in absent.vars)
-        marked = columns_of(steps.Compute(absent, mark, _TRUE), (*shared, mark))
-        outer = steps.Outer(required, marked, relation)
-        alone = steps.Select(outer, a.Call("!", (a.Call("BOUND", (a.Var(mark),)),)))
-        return columns_of(alone, required.vars)
+        return Lacking(required, columns_of(absent, shared), relation, specs, settled)
 
     def narrowed(self, node: a.Join, step: Step, context: Context) -> Step:
         """A join by intersection, while the windows of both sides reach back to its end."""
