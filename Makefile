@@ -15,7 +15,7 @@ ready := .venv/.ready
 .PHONY: help setup demo test test-slow conformance bench wheel lint clean
 
 help:
-	@echo 'make demo         watch EP-SPARQL find complex events in a stream of stock prices'
+	@echo 'make demo         watch EP-SPARQL find complex events in a stream of stock prices (DEMO=vienna: in a city)'
 	@echo 'make test         run the tests            make test-slow   the ones that take minutes'
 	@echo 'make conformance  run the W3C SPARQL suites in $$SHARED (now: $(SHARED))'
 	@echo 'make bench        measure; BENCH=name picks one (now: $(BENCH))'
@@ -30,7 +30,7 @@ $(ready): pyproject.toml constraints.txt tools/prepare.py
 	@$(PYTHON) tools/prepare.py .venv
 
 demo: $(ready)
-	@$(bin)/penstock demo
+	@$(bin)/penstock demo $(DEMO)
 
 test: $(ready)
 	@$(bin)/python -m pytest $(PYTEST)

@@ -5,16 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import shlex
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from docs.page import read_answers
 from docs.test_examples import README
-from penstock import cli
+from penstock import Engine, cli
 from penstock.cli.demo import play
 from penstock.scenarios import find_scenario
+from penstock.scenarios.vienna import Vienna
+from penstock.timeline import format_instant
+from scenarios.city_by_hand import ByHand
 from scenarios.test_answers import NAMES, expected
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -72,9 +78,8 @@ def test_check_and_explain(first_query, tmp_path, capsys):
 
 def test_the_demo_finds_what_it_should(tmp_path):
     scenario = find_scenario("stock-market")
-    scenario.write_stream(tmp_path)
     shown = io.StringIO()
-    play(scenario, str(tmp_path), Console(file=shown, width=200))
+    play(scenario, scenario.write(tmp_path), Console(file=shown, width=200))
     text = shown.getvalue()
     for path, seeks in scenario.queries:
         assert f"{path.stem}  {seeks}" in text
@@ -82,10 +87,74 @@ def test_the_demo_finds_what_it_should(tmp_path):
     assert ", ".join(f"{name}: {times}" for name, times in counts.items()) in text
 
 
+CITY = {"stops": 60, "lines": 10, "minutes": 40, "passengers": 200, "seed": 3}
+
+
+def city_by_hand() -> dict[str, Counter]:
+    """The answers to each query as CSV has them."""
+    hand, answers = ByHand(Vienna(**CITY)), {}
+    for name in ("officer", "passenger"):
+        answers[name] = Counter()
+        for (_, *terms, start, end), times in getattr(hand, name)().items():
+            answers[name][*(term[1:-1] for term in terms), format_instant(start), format_instant(end)] += (
+                times
+            )
+        assert answers[name].total() > 5
+    return answers
+
+
+def test_the_demo_of_city_traffic_tells_what_it_finds(tmp_path):
+    scenario = find_scenario("vienna", **CITY)
+    shown = io.StringIO()
+    play(replace(scenario, batch_bytes=40_000), scenario.write(tmp_path), Console(file=shown, width=300))
+    text, counts = shown.getvalue(), {name: rows.total() for name, rows in city_by_hand().items()}
+    assert f"(officer: {counts['officer']}, passenger: {counts['passenger']})" in text
+    for path, seeks in scenario.queries:
+        assert text.count(f"{path.stem}  {seeks}") == 1
+    told = Counter(re.findall(r"^(\w+) +\d\d:\d\d:\d\d–\d\d:\d\d:\d\d  \w", text, re.MULTILINE))
+    assert set(told) == set(counts) and all(told[name] <= counts[name] for name in counts)
+
+
+def test_city_traffic_as_files_of_ones_own(tmp_path, capsys):
+    """What --write writes runs with the command that it names, and gives what is found by hand."""
+    write = ["demo", "vienna", "--write", f"{tmp_path}/a city"]
+    options = [part for name, value in CITY.items() for part in (f"--{name}", str(value))]
+    assert cli.call([*write, *options]) == 0
+    said = capsys.readouterr().out.partition("penstock run ")[2]
+    command = shlex.split(said.replace("\\\n", ""))
+    assert cli.call(write) == 2
+    assert cli.call(["run", *command, "--out", f"{tmp_path}/found/", "--format", "csv", "--quiet"]) == 0
+    for name, wanted in city_by_hand().items():
+        found: Counter = Counter()
+        for part in (tmp_path / "found" / name).glob("part-*.csv"):
+            with part.open(newline="") as file:
+                found.update(map(tuple, list(csv.reader(file))[1:]))
+        assert found == wanted, name
+
+
+@pytest.mark.parametrize("shards", [1, 2, 8])
+def test_city_traffic_has_the_same_answers_in_any_number_of_partitions(tmp_path, shards):
+    scenario = find_scenario("vienna", **CITY)
+    data = scenario.write(tmp_path)
+    engine = Engine(shards=shards, batch_bytes=60_000)
+    for path, _ in scenario.queries:
+        engine.add_query(path)
+    for iri, path in data.streams:
+        engine.add_stream(path, iri=iri)
+    for iri, path in data.graphs:
+        engine.add_graph(path, iri=iri)
+    found = engine.all_answers()
+    for name, wanted in city_by_hand().items():
+        given: Counter = Counter()
+        for row in found[name]:
+            instants = (f"{each:%Y-%m-%dT%H:%M:%S}.000Z" for each in (row.start, row.end))
+            given[*(term.value for term in row.values()), *instants] += 1
+        assert given == wanted, name
+
+
 def test_the_six_queries_on_spark(tmp_path):
     scenario = find_scenario("stock-market")
-    (tmp_path / "stream").mkdir()
-    scenario.write_stream(tmp_path / "stream")
+    scenario.write(tmp_path)
     queries = [str(path) for path, _ in scenario.queries]
     command = ["run", *queries, "--stream", str(tmp_path / "stream"), "--quiet", "--format", "csv"]
     assert cli.call([*command, "--out", f"{tmp_path}/found/"]) == 0

@@ -12,6 +12,7 @@ from docs.page import examples_of
 PAGES = Path(__file__).resolve().parent.parent.parent / "docs"
 LANGUAGES = ("c-sparql", "rsp-ql", "cqels-cep")
 EXAMPLES = [(language, each) for language in LANGUAGES for each in examples_of(PAGES / f"{language}.md")]
+EXAMPLES += [("cqels-cep", each) for each in examples_of(PAGES / "vienna.md")]
 EP_SPARQL, *OTHERS = examples_of(PAGES / "languages.md")
 EXAMPLES += zip(("cqels-cep", "c-sparql", "rsp-ql"), OTHERS, strict=True)
 
