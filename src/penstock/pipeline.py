@@ -206,15 +206,16 @@ def plan(
     feed: bool = True,
     keys: Mapping[str, str | None] = MappingProxyType({}),
     changing: bool = False,
+    derives: bool = False,
 ) -> Plan:
     """The plan of queries over what is registered; `feed`: CONSTRUCT queries are rules for all of them.
 
     `keys` are those of a checkpoint, by the digests of the queries. `changing`: the graphs may have
-    other triples later.
+    other triples later. `derives`: elements are closed under rules.
     """
     digests = enumerate(rule_name(query.query) for query in queries) if keys else ()
     kept = {number: keys[digest] for number, digest in digests if digest in keys}
-    catalog = replace(catalog_of(streams, graphs), changing=changing)
+    catalog = replace(catalog_of(streams, graphs), changing=changing, derives=derives)
     return make_plan(queries, catalog, names_of(queries), feeds=feed, keys=kept)
 
 
@@ -242,12 +243,16 @@ def program(
     """
     how = {"shards": shards, "now": now, "tuning": tuning, "key": key, "changing": changing}
     if entailed is None:
-        made = plan(queries, streams, graphs, feed=feed, keys=keys, changing=changing)
+        derives = reasoning is not None
+        made = plan(queries, streams, graphs, feed=feed, keys=keys, changing=changing, derives=derives)
         return Program(made, graphs, reasoning=reasoning, **how)
     checks = [query for _, query in entailed.checks]
     planned = [*entailed.queries, *checks, *entailed.constructs]
     with over_streams(bool(entailed.constructs)):
-        made = plan(planned, streams, entailed.graphs, feed=feed, keys=keys, changing=changing)
+        derives = entailed.reasoning is not None
+        made = plan(
+            planned, streams, entailed.graphs, feed=feed, keys=keys, changing=changing, derives=derives
+        )
     return Program(
         made,
         entailed.graphs,

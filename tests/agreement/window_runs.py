@@ -22,16 +22,18 @@ from penstock.engine.program import Program, answer_table
 from penstock.engine.tuning import Tuning
 from penstock.errors import Span
 from penstock.plan.catalog import StreamName
+from penstock.reason.stage import Reasoning
 from penstock.timeline import NEVER
 
 
-def program_of(data: Case, query: ContinuousQuery, shards: int, tuning: Tuning) -> Program:
+def program_of(
+    data: Case, query: ContinuousQuery, shards: int, tuning: Tuning, reasoning: Reasoning | None = None
+) -> Program:
     parsed = ParsedQuery(text="", place=Span(1, 1), language="RSP-QL", query=query.registered)
     streams = [StreamName(each.name and each.name.value) for each in data.streams]
     graphs = graphs_of(data)
-    return pipeline.program(
-        [parsed], streams, graphs, shards=shards, now=data.now, tuning=tuning, key=key_of(data)
-    )
+    how = {"shards": shards, "now": data.now, "tuning": tuning, "key": key_of(data)}
+    return pipeline.program([parsed], streams, graphs, reasoning=reasoning, **how)
 
 
 def alone(case: WindowCase) -> WindowCase:
@@ -46,13 +48,18 @@ def alone(case: WindowCase) -> WindowCase:
 
 
 def given_by_engine(
-    case: WindowCase, shards: int = 1, *, restore: bool = False, silence: Sequence[int] = ()
+    case: WindowCase,
+    shards: int = 1,
+    *,
+    restore: bool = False,
+    silence: Sequence[int] = (),
+    reasoning: Reasoning | None = None,
 ) -> Counter[GivenRow]:
     """What the engine gives; `restore`: every so often its shards go on from stored chunks alone.
 
     `silence`: the watermarks to which time goes on after the last element, of streams that are not over.
     """
-    program = program_of(case.data, case.query, shards, tuning_of(case.seed))
+    program = program_of(case.data, case.query, shards, tuning_of(case.seed), reasoning)
     with tempfile.TemporaryDirectory() as scratch, sealed_frames():
         if case.seed % 2:
             program = travelled(program, Path(scratch))
@@ -73,7 +80,8 @@ def _given(data: Case, program: Program, restore: bool, silence: Sequence[int]) 
         for stream in {number for number, _ in batch or ()}:
             arrived = [data.streams[s].elements[e] for s, e in batch if s == stream]
             latest = max([latest, *(element.end for element in arrived)])
-            for shard, payload in program.route(stream, occurrences_of(arrived, program.key)):
+            closed = program.reason(occurrences_of(arrived, program.key))
+            for shard, payload in program.route(stream, closed):
                 payloads[shard].append(payload)
         before = watermark
         if latest != NEVER:

@@ -45,7 +45,7 @@ from oracle.window_model import (
     triples,
 )
 from oracle.window_text import Said, said_in, short
-from oracle.windows import Clock, Knowledge, given, refused
+from oracle.windows import Clock, Consequences, Knowledge, given, refused
 from penstock.algebra import Project, Select, Var
 from penstock.languages import parse_query
 from penstock.terms import NamedNode
@@ -381,7 +381,9 @@ def _of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQ
 GivenRow = tuple[int, Row]
 
 
-def given_by(case: WindowCase, watermark: int | None = None) -> Counter[GivenRow]:
+def given_by(
+    case: WindowCase, watermark: int | None = None, follows: Consequences | None = None
+) -> Counter[GivenRow]:
     """What the query gives, by the oracle: a multiset of (instant, canonical row).
 
     With a `watermark` the streams are not over: they live on in silence, and time has come so far.
@@ -389,9 +391,8 @@ def given_by(case: WindowCase, watermark: int | None = None) -> Counter[GivenRow
     if len(Clock(case.query, case.streams, watermark).evaluations()) > LONGEST:
         raise TooManySolutions(f"more than {LONGEST} evaluations")
     by_instant: dict[int, list] = {}
-    found = given(
-        case.query, case.streams, case.knowledge, now=case.data.now, effort=Effort(), watermark=watermark
-    )
+    how = {"follows": follows, "now": case.data.now, "effort": Effort(), "watermark": watermark}
+    found = given(case.query, case.streams, case.knowledge, **how)
     for instant, row, count in found:
         by_instant.setdefault(instant, []).extend(count * [(row.bindings, row.start, row.end)])
     return Counter(

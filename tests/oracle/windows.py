@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import lcm
 
 from oracle import sequences  # noqa: F401  (SEQ becomes an operator)
 from oracle.cases import Element
@@ -212,9 +213,12 @@ class Clock:
     def moments(self) -> list[int]:
         """Instants at which a report is possible; at all others nothing changes and no window closes."""
         begin, done = self.ends[0], self.last_close()
-        found = set(self.ends)
-        if self.query.report.period is not None:
-            period = self.query.report.period
+        found, period = set(self.ends), self.query.report.period
+        if self.query.report.change:  # when it is asked next after the last window has become empty
+            slides = [window.spec.slide for window in self.query.windows if window.spec.kind is Kind.TIME]
+            done += max([window.spec.width + window.spec.slide for window in self.query.windows])
+            done += lcm(period or 1, *(slide for slide in slides if self.query.report.close))
+        if period is not None:
             found |= set(range(-(-begin // period) * period, done + 1, period))
         for window in self.query.windows:
             spec = window.spec

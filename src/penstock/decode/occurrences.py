@@ -44,6 +44,8 @@ class Occurrences:
 
     `graph`, the names of the elements, is there only if it was asked for (it is empty
     otherwise). Then an element without triples is a row whose triple is 0, 0, 0.
+
+    `derived` says which triples no element states, because rules derive them (empty: none).
     """
 
     subject: np.ndarray = field(default_factory=_none)
@@ -57,6 +59,7 @@ class Occurrences:
     rejects: list[Reject] = field(default_factory=list)
     graph: np.ndarray = field(default_factory=_none)
     element: np.ndarray = field(default_factory=_none)
+    derived: np.ndarray = field(default_factory=_none)
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -81,10 +84,16 @@ class Occurrences:
         if not rows.any():
             return Occurrences(instants=self.instants[instants])
         columns = [column[rows] for column in self.columns]
-        graph, element = (each[rows] if len(each) else each for each in (self.graph, self.element))
+        own = (self.graph, self.element, self.derived)
+        graph, element, derived = (each[rows] if len(each) else each for each in own)
         texts = TermTable(self.terms).subset(np.concatenate([*columns[:3], graph]))
         return Occurrences(
-            *columns, instants=self.instants[instants], terms=texts, graph=graph, element=element
+            *columns,
+            instants=self.instants[instants],
+            terms=texts,
+            graph=graph,
+            element=element,
+            derived=derived,
         )
 
 

@@ -33,7 +33,7 @@ from penstock.engine.shard import Shard
 from penstock.engine.thresholds import may_pass
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.engine.windows.reporting import as_given
-from penstock.errors import InputError, QueryError, storing
+from penstock.errors import InputError, storing
 from penstock.functions.chance import rule_name
 from penstock.functions.errors import take_refused
 from penstock.knowledge.graphs import Knowledge, StaticGraph
@@ -44,7 +44,7 @@ from penstock.plan.catalog import GraphName
 from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import Plan, PlannedQuery, make_plan
 from penstock.plan.sources import Stream, static_graphs, streams
-from penstock.plan.windowing import Counted, Reported, filled
+from penstock.plan.windowing import DerivedScan, Evaluated, Reported, StatedScan, filled
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
 from penstock.timeline import NEVER
 
@@ -82,11 +82,6 @@ class Program:
         self.file: ImageFile | None = None  # has the static knowledge, if it is not in `graphs`
         self.version = 0  # of it
         self.versions: Path | None = None  # where others are, if it changes
-        if reasoning is not None and any(isinstance(step, Counted) for step in self.network.steps):
-            raise QueryError(
-                "a window of the last triples would count what rules derive: that is not built yet",
-                hint="use a window over time, or run without rules",
-            )
 
     def __getstate__(self) -> dict:
         names = ("plan", "key", "graphs", "shards", "now", "tuning", "reasoning", "changing", "silent")
@@ -227,7 +222,7 @@ class Program:
     def _reporting(self) -> frozenset[int]:
         """Those of them by which windows report."""
         return frozenset().union(
-            *(each.instants for each in self.network.steps if isinstance(each, Reported))
+            *(each.instants for each in self.network.steps if isinstance(each, Evaluated))
         )
 
     def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:
@@ -238,6 +233,9 @@ class Program:
         occurred: list[str] = []
         names, matching = self._matching(stream)
         for name, scan, rows in zip(names, matching.scans, matching.rows(triples), strict=True):
+            if isinstance(scan, (StatedScan, DerivedScan)):
+                derived = occurrences.derived[rows] if len(occurrences.derived) else np.zeros(len(rows), bool)
+                rows = rows[derived == isinstance(scan, DerivedScan)]
             if not len(rows):
                 if matching.occurs(scan, occurrences.predicate):
                     occurred.append(name)

@@ -116,6 +116,7 @@ class Catalog:
     rules: tuple[RuleGraph, ...] = (RuleGraph(),)
     workings: frozenset[str] = frozenset()  # those of them that only rules read
     changing: bool = False  # the static graphs may have triples with other predicates later
+    derives: bool = False  # elements are closed under rules
 
     @cached_property
     def _by_name(self) -> dict[str | None, Sources]:
@@ -209,7 +210,7 @@ class Catalog:
     def windows_of(self, window: Window, *, timeless: bool) -> Sources:
         """What a window shows of the streams that are registered under its stream's name."""
         streams = (each for each in self.named(window.stream.value) if isinstance(each, Stream))
-        found = frozenset(WindowSource(stream, window.spec, timeless) for stream in streams)
+        found = frozenset(WindowSource(stream, window.spec, timeless, self.derives) for stream in streams)
         if not found:
             known = [stream.iri for stream in self.streams if stream.iri is not None]
             raise QueryError(

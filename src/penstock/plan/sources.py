@@ -28,11 +28,13 @@ class Window:
     """What a window shows of a stream: rows enter it, and leave it again.
 
     `timeless`: it is a graph of triples without time. Patterns read a stream with it all the same.
+    `derives`: some of its triples follow from its elements by rules.
     """
 
     stream: Stream
     spec: WindowSpec
     timeless: bool = False
+    derives: bool = False
     timed: ClassVar[bool] = True
     changes: ClassVar[bool] = True
 

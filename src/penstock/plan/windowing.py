@@ -9,6 +9,7 @@ from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
 from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Window
 from penstock.plan.step import SameColumns, SameIntervals, Step, Vars, step_class
+from penstock.plan.steps import Scan
 from penstock.terms import Term
 
 Streams = frozenset[int]
@@ -38,16 +39,28 @@ class Windowed(SameColumns):
 
 
 @step_class
+class StatedScan(Scan):
+    """What elements state: not what rules derive from it."""
+
+
+@step_class
+class DerivedScan(Scan):
+    """What rules derive from elements."""
+
+
+@step_class
 class Counted(SameColumns):
     """The triples of a stream while they are among the last ones: [TRIPLES n STEP m].
 
     Its input are all triples of the stream with the numbers of their elements. When the watermark has
-    passed their ends, their order is known.
+    passed their ends, their order is known. What is `derived` from an element does not count, and is there
+    as long as a triple of it.
     """
 
     input: Step
     spec: WindowSpec
     timeless: bool
+    derived: Step | None = None
 
     waits = True
     longest = None

@@ -179,7 +179,12 @@ class ElementReasoner:
         both = {
             name: np.concatenate([getattr(occurrences, name), getattr(derived, name)]) for name in columns
         }
-        return replace(occurrences, **both, terms=self._texts(occurrences.terms, new[:, :3], terms))
+        return replace(
+            occurrences,
+            **both,
+            terms=self._texts(occurrences.terms, new[:, :3], terms),
+            derived=np.arange(len(both["subject"])) >= len(occurrences),
+        )
 
     def _texts(self, known: TermChunk, triples: np.ndarray, terms: TermTable) -> TermChunk:
         """Texts that are known, and behind them those of derived triples that are not among them."""

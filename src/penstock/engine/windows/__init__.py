@@ -1,5 +1,6 @@
 """Windows at run time: when rows are in them, when they report, and what is given then (decision 0013)."""
 
+from penstock.engine.operators import ScanOperator
 from penstock.engine.windows.contents import (
     BegunOperator,
     CountedOperator,
@@ -19,6 +20,8 @@ from penstock.engine.windows.runs import RunsContent
 from penstock.plan import repetitions, windowing
 
 WINDOWS = {
+    windowing.StatedScan: ScanOperator,
+    windowing.DerivedScan: ScanOperator,
     windowing.Windowed: WindowedOperator,
     windowing.Counted: CountedOperator,
     windowing.Matched: MatchedOperator,

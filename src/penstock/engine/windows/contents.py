@@ -21,6 +21,7 @@ from penstock.plan import hidden, windowing
 from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
 
 _TRIPLE = ("s", "p", "o")
+_LAST_PLACE = hidden.PLACE + " last"
 
 
 def presence(spec: WindowSpec, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -211,37 +212,43 @@ class TimelessOperator(RowByRow):
 class CountedOperator(Gathering):
     """Which triples are the last ones is known when the watermark has passed their ends.
 
-    Triples keep their places until they have left; then they are taken back.
+    Triples keep their places until they have left; then they are taken back. What is derived from an element
+    has all places of its triples: it is there from the first to the last of them.
     """
 
     def __init__(self, step: windowing.Counted, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         self.waiting = self.store("waiting", step.vars, until_left)
-        self.placed = self.store("placed", (*step.vars, hidden.PLACE), until_left)
+        self.derived = self.store("derived", step.vars, until_left)
+        self.placed = self.store("placed", (*step.vars, hidden.PLACE, _LAST_PLACE), until_left)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
-        [new] = inputs
-        self.waiting.append(new.present(np.ones(len(new), np.int64), new.end, new.end))
+        for store, new in zip((self.waiting, self.derived), inputs, strict=False):
+            store.append(new.present(np.ones(len(new), np.int64), new.end, new.end))
         if clock.now == clock.before:
             return
-        due = self.waiting.take(lambda rows: rows.end < clock.now)
+        due, derived = (
+            store.take(lambda rows: rows.end < clock.now) for store in (self.waiting, self.derived)
+        )
         if not len(due):
             return
         count, slide, width = 0, self.step.spec.slide, self.step.spec.width
         known = consolidated(self.placed.rows().changing())
         known = known.take(known.until == FOREVER)
         if len(known):
-            count = int(-known.column(hidden.PLACE).min())
+            count = int(-known.column(_LAST_PLACE).min())
         due = self._in_order(due)
-        due = due.extended(hidden.PLACE, -np.arange(count + 1, count + 1 + len(due)))
+        places = -np.arange(count + 1, count + 1 + len(due))
+        derived = _beside(derived, due.column(hidden.ELEMENT), places)
+        due = due.extended(hidden.PLACE, places).extended(_LAST_PLACE, places)
         instants, ends = np.unique(due.end, return_index=True)
         counted = np.append(ends[1:], len(due)) + count
         closed = counted // slide * slide  # up to which place triples have been shown, at each instant
         before = count // slide * slide
-        rows = Frame.concat([_always(known), _always(due)], self.placed.vars)
+        rows = Frame.concat([_always(known), _always(due), _always(derived)], self.placed.vars)
         place = -rows.column(hidden.PLACE)
         enters = np.searchsorted(closed, place, "left")
-        leaves = np.searchsorted(closed, place + width, "left")
+        leaves = np.searchsorted(closed, width - rows.column(_LAST_PLACE), "left")
         times = np.append(instants, FOREVER)
         comes = (place > before) & (enters < leaves)
         goes = (place <= before) & (leaves < len(instants))
@@ -294,6 +301,16 @@ class CountedOperator(Gathering):
         ranks = np.empty(len(keys), np.int64)
         ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
         return ranks[inverse.reshape(ids.shape)]
+
+
+def _beside(derived: Frame, element: np.ndarray, places: np.ndarray) -> Frame:
+    """What is derived from elements, with the first and the last place (negative) of the triples of each."""
+    order = np.lexsort((-places, element))
+    element, places = element[order], places[order]
+    derived = derived.take(np.isin(derived.column(hidden.ELEMENT), element))
+    first = np.searchsorted(element, derived.column(hidden.ELEMENT), "left")
+    last = np.searchsorted(element, derived.column(hidden.ELEMENT), "right") - 1
+    return derived.extended(hidden.PLACE, places[first]).extended(_LAST_PLACE, places[last])
 
 
 def _always(frame: Frame) -> Frame:

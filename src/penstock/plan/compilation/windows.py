@@ -10,7 +10,16 @@ from penstock.plan import steps
 from penstock.plan.catalog import Catalog
 from penstock.plan.sources import Window
 from penstock.plan.step import Step
-from penstock.plan.windowing import Counted, Cut, Matched, Reported, Windowed, would_always_report
+from penstock.plan.windowing import (
+    Counted,
+    Cut,
+    DerivedScan,
+    Matched,
+    Reported,
+    StatedScan,
+    Windowed,
+    would_always_report,
+)
 from penstock.terms import Term
 
 
@@ -24,8 +33,12 @@ def in_window(window: Window, triple: tuple[Term | str, ...], key: str | None, h
 
 def counted(window: Window) -> Step:
     """All triples of a window that counts them."""
-    every = steps.Scan("s", "p", "o", frozenset((window.stream,)), element=True)
-    return Counted(steps.Unique(every), window.spec, window.timeless)
+    own = frozenset((window.stream,))
+    if not window.derives:
+        every = steps.Scan("s", "p", "o", own, element=True)
+        return Counted(steps.Unique(every), window.spec, window.timeless)
+    stated, derived = (kind("s", "p", "o", own, element=True) for kind in (StatedScan, DerivedScan))
+    return Counted(steps.Unique(stated), window.spec, window.timeless, derived)
 
 
 @dataclass(frozen=True)
