@@ -45,13 +45,33 @@ QUERIES = {
     "absence": """SELECT ?s ?w ?v WHERE { ?s ex:fell ?w OPTIONAL {
         ?s ex:reads ?v FILTER (?v > 90 && getDURATION() < "PT5M"^^xsd:duration) } }""",
     "aggregate": "SELECT ?s (COUNT(*) AS ?n) (SUM(?w) AS ?sum) WHERE { ?s ex:fell ?w } GROUP BY ?s",
+    "window": """SELECT ?s (AVG(?v) AS ?mean) (COUNT(*) AS ?n)
+        FROM STREAM ex:readings [RANGE 20m STEP 1m] WHERE { ?s ex:reads ?v } GROUP BY ?s""",
+    "nobody": """SELECT (COUNT(*) AS ?n) FROM STREAM ex:readings [RANGE 10s STEP 10s]
+        WHERE { ?s ex:reads ?v } HAVING (COUNT(*) = 0)""",
+    "came": """REGISTER ISTREAM ex:came AS SELECT ?s ?v
+        FROM NAMED WINDOW ex:w ON ex:readings [RANGE PT20M STEP PT1M]
+        WHERE { WINDOW ex:w { ?s ex:reads ?v FILTER (?v > 80) } }""",
+    "left": """REGISTER DSTREAM ex:left AS SELECT ?s ?v ?most
+        FROM NAMED WINDOW ex:w ON ex:readings [RANGE PT5M STEP PT1M]
+        FROM NAMED WINDOW ex:x ON ex:readings [RANGE PT30M STEP PT1M]
+        WHERE { WINDOW ex:w { ?s ex:reads ?v FILTER (?v > 90) }
+                { SELECT ?s (MAX(?u) AS ?most) WHERE { WINDOW ex:x { ?s ex:reads ?u } } GROUP BY ?s } }""",
+    "last": """REGISTER RSTREAM ex:last AS CONSTRUCT { ?s ex:had ?v }
+        FROM NAMED WINDOW ex:w ON ex:readings [TRIPLES 50 STEP 40]
+        WHERE { WINDOW ex:w { ?s ex:reads ?v FILTER (?v > 70) } }""",
+    "without": """SELECT ?s ?v ?w FROM NAMED WINDOW ex:w ON ex:readings [RANGE 10m]
+        WHERE { WINDOW ex:w { SEQ({ ?s ex:reads ?v FILTER (?v > 60) }, !{ ?s ex:reads ?u FILTER (?u = 40) },
+                                  { ?s ex:reads ?w FILTER (?w < 20) }) } }""",
 }
 PASSING = (
     {},
     {"high": "SELECT ?s ?v WHERE { ?s ex:reads ?v FILTER (?v > 95) }"},
     {
         "again": """SELECT ?s ?v WHERE { ?s ex:reads ?v } SEQ { ?s ex:fell ?v }
-        FILTER (getDURATION() < "PT1M"^^xsd:duration)"""
+        FILTER (getDURATION() < "PT1M"^^xsd:duration)""",
+        "for a while": """SELECT ?s (MAX(?v) AS ?most) FROM STREAM ex:readings [RANGE 20m STEP 1m]
+        WHERE { ?s ex:reads ?v } GROUP BY ?s""",
     },
 )
 """Queries that come with one life and go with the next; nobody else may notice."""
@@ -152,7 +172,7 @@ def life(directory: Path, name: str, follow: bool, number: int) -> None:
     size = BATCH_BYTES if follow else 50 * BATCH_BYTES
     engine = Engine(master="local[2]", checkpoint=checkpoint, batch_bytes=size, lateness=LATENESS)
     engine.options.compact_after = 3  # many times in each life
-    engine.add_stream(directory / name)
+    engine.add_stream(directory / name, iri="http://example.org/readings")
     passing = PASSING[number % len(PASSING)]
     for query, text in {**passing, **QUERIES}.items():
         engine.add_query(PREFIXES + text, name=query)
