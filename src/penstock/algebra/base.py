@@ -206,7 +206,7 @@ class GraphPattern(Node):
     restriction: Expression | None = None  # what all its solutions, or combinations, fulfil
     shows: tuple[Var, ...] | None = None  # the variables that can be seen from outside; None: all
     graph: NamedNode | Var | None = None  # the name of the graph that its parts look at
-    drops_intervals: bool = False  # its solutions may have other intervals than the hull of their parts'
+    drops_intervals: bool = False  # its solutions have time that is not the hull of their parts'
     always_answers: bool = False  # it has a solution at each instant, whatever its part has
 
     @property

@@ -162,6 +162,7 @@ class Timestamp(Modifier):
     triple: TriplePattern
 
     word = "f:timestamp"
+    drops_intervals = True  # a solution that needs no stream has a time from it
 
     @property
     def names(self) -> Vars:
