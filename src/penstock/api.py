@@ -288,6 +288,13 @@ class Engine(Registrations):
     @staticmethod
     def _fixed(program: Program) -> str:
         """Why files of static knowledge are read once, though a run follows its streams."""
+        windows = [each.name for each in program.plan.queries if each.parsed.query.continuous is not None]
+        if windows:
+            return (
+                "changes of --graph files are not followed: beside windows, as those of"
+                f" {', '.join(windows)}, static graphs stay as they are while a run goes on (not built yet);"
+                " in a run without queries over windows, the other queries follow them"
+            )
         if program.fixed:
             names = ", ".join(program.fixed)
             return (

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from penstock.api import Batch, Engine
+from penstock.errors import PenstockWarning
 from penstock.timeline import format_instant, parse_instant
 
 BEGIN = parse_instant("2026-01-01T00:00:00Z")
@@ -57,3 +58,19 @@ def test_no_reading_in_a_window_is_a_result_when_nothing_comes_any_more(tmp_path
         assert counts == (1, 0, 1, *(0,) * (len(counts) - 3))
     # CQELS reports when the content changes: that it has become empty, once.
     assert found["cqels-cep"] == [(1, 1), (2, 0), (3, 1), (4, 0)]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_run_with_windows_says_that_it_keeps_its_graphs(tmp_path):
+    """And does not blame an EXISTS that nobody wrote."""
+    stream, graph = tmp_path / "s.nq", tmp_path / "g.nt"
+    stream.write_text('<http://e/a> <http://example.org/value> "1" <urn:e:1#t=2026-01-01T00:00:00Z> .\n')
+    graph.write_text("<http://e/a> <http://example.org/at> <http://e/river> .\n")
+    engine = Engine(master="local[2]")
+    engine.add_stream(stream, iri="http://example.org/readings").add_graph(graph)
+    engine.add_query(COUNTING["c-sparql"], name="counted")
+    stop = threading.Event()
+    with pytest.warns(
+        PenstockWarning, match="graph files are not followed: beside windows, as those of counted"
+    ):
+        engine.run(follow=True, on_batch=lambda batch: stop.set(), stop=stop)
