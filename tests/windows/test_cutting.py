@@ -145,6 +145,18 @@ def test_how_operators_see_what_is_cut(where: str, operator: str):
         assert given(case_of(text, *elements, size=size)) or "MINUS" in where
 
 
+@pytest.mark.parametrize("operator, when", [("RSTREAM", 9), ("ISTREAM", 9), ("DSTREAM", 9.000001)])
+def test_a_run_is_asked_for_its_duration(operator: str, when: float):
+    """It is [1, 6] at 6 and [3, 8] at 8, five seconds, and at 9 the window has left four of it: [4, 8]."""
+    text = (
+        f"SELECT {operator} ?x (STR(?n) AS ?many) FROM NAMED WINDOW :W ON :s1 [RANGE 5s] WHERE {{ "
+        "WINDOW :W { SEQ({ ?x :p :a }, { ?x :q ?y }+ (COUNT(?y) AS ?n)) } "
+        'FILTER (getDURATION() <= "PT4S"^^xsd:duration) }'
+    )
+    case = case_of(text, at(0, 4, "c p a"), at(5, 6, "c q a"), at(7, 8, "c q b"), at(9, 9, "d q b"))
+    assert given(case) == [(when, {"x": "c", "many": '"2"'}, 4, 8)]
+
+
 def test_when_a_triple_that_need_not_be_there_was_stated():
     text = (
         "SELECT ?x ?y (f:timestamp(?x, :q, ?y) AS ?at) FROM STREAM :s1 [RANGE 4s STEP 4s] "

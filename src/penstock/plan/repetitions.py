@@ -58,7 +58,8 @@ class Runs(Step):
 
     `chosen` and `member` are the columns with the start and end of what stands beside the run, and of a
     member of it. In the list members stand by `order` (no value: first), their end and `ties`. `hull` are
-    the names of columns that get the first start and the last end of the run itself.
+    the names of columns that get the first start and the last end of the run itself. `began` is the column
+    that says when a member began before a window cut it, if there is one: the earliest counts.
     """
 
     input: Step
@@ -69,10 +70,12 @@ class Runs(Step):
     ties: Vars
     aggregates: Aggregates
     hull: tuple[str, str]
+    began: str | None = None
 
     @cached_property
     def vars(self) -> Vars:
-        return (*self.keys, *(var for var, _, _ in self.aggregates), *self.hull)
+        began = () if self.began is None else (self.began,)
+        return (*self.keys, *(var for var, _, _ in self.aggregates), *self.hull, *began)
 
     @property
     def certain(self) -> frozenset[str]:

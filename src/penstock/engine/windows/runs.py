@@ -50,5 +50,7 @@ class RunsContent(ContentOperator):
         for _, call, column in step.aggregates:
             columns.append(lists.values(call, None if column is None else rows.column(column), members))
         columns += [point + NO_ID for point in (begun, ended)]
+        if step.began is not None:
+            columns.append(np.minimum.reduceat(rows.column(step.began), first))
         hull = np.minimum(start, begun), np.maximum(end, ended)
         yield in_worlds(Frame(step.vars, np.vstack(columns), *hull), rows.column(WORLD)[first], worlds)

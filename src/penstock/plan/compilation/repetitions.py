@@ -15,7 +15,7 @@ from penstock.plan.compilation.sequences import SequenceCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.repetitions import INSIDE, Aggregates, Runs, RunsBetween
 from penstock.plan.step import Step, Vars
-from penstock.plan.windowing import During, Retimed, Stamped
+from penstock.plan.windowing import Begun, During, Retimed, Stamped
 from penstock.terms import XSD, Literal
 
 _FALSE = Literal("false", datatype=XSD.boolean)
@@ -136,10 +136,6 @@ class RepetitionCompiler(SequenceCompiler):
 
     def _in_window(self, node: a.EventSequence, context: Context) -> Step:
         """CQELS-CEP: at the beginning and the end of SEQ, a run reaches as far as the window."""
-        if self.cut_first is not None:
-            raise QueryError(
-                "a repetition beside what windows cut differently, or asked for its start, is not built yet"
-            )
         positive = [member for member in node.members if not member.negated]
         absent = node.absent
         for member in positive:
@@ -149,9 +145,11 @@ class RepetitionCompiler(SequenceCompiler):
                     hint="say it in triples, or give it a WINDOW clause of its own",
                 )
 
+        began: list[str] = []  # the columns that say when members began before a window cut them
+
         def single(place: int) -> Step:
             told = replace(context, told_by=self.fresh(hidden.ELEMENT[1:]))  # choices are told apart by it
-            return self.pattern(positive[place].pattern, told)
+            return self._renamed_began(self.pattern(positive[place].pattern, told), began)
 
         between = absent if absent in range(1, len(positive)) else None
         found, stamps = self._choices(positive, between, single, None)
@@ -159,15 +157,19 @@ class RepetitionCompiler(SequenceCompiler):
             if member.repeated:
                 hull = self.fresh(hidden.AT[1:]), self.fresh(hidden.AT[1:])
                 beside = stamps.get((place, "before")), stamps.get((place, "after"))
-                found = self._with_run(found, member, beside, hull, context)
+                found = self._with_run(found, member, beside, hull, context, began)
                 if between == place:
                     stamps[None, "after"] = hull[0]
                 elif between == place + 1:
                     stamps[None, "before"] = hull[1]
-        bound = tuple(filter(hidden.is_variable, found.vars))
+        if began:  # a run may begin before what it follows, where that is cut less
+            found = steps.Rename(found, tuple(hidden.BEGAN if var == began[0] else var for var in found.vars))
+            for other in began[1:]:
+                found = Begun(found, other, later=False)
+        bound = (*filter(hidden.is_variable, found.vars), *context.carried)
         if absent is None:
             return columns_of(found, bound)
-        lacking = self.pattern(node.members[absent].pattern, context)
+        lacking = self.pattern(node.members[absent].pattern, replace(context, began=False))
         if absent == 0:
             return self._lacking(columns_of(found, bound), lacking, SEQ.converse)
         if absent == len(positive):
@@ -184,6 +186,7 @@ class RepetitionCompiler(SequenceCompiler):
         beside: tuple[str | None, str | None],
         hull: tuple[str, str],
         context: Context,
+        began: list[str],
     ) -> Step:
         """The choices that have a run, with the aggregates over it, and its hull in columns."""
         start, end, begins, ends, order = (self.fresh(hidden.AT[1:]) for _ in range(5))
@@ -192,7 +195,7 @@ class RepetitionCompiler(SequenceCompiler):
         chosen = Stamped(Stamped(chosen, start, "start"), end, "end")
         chosen = Retimed(chosen, before or after, after or before)
         run, ties, aggregates = self._run(member, context)
-        run = Stamped(Stamped(run, begins, "start"), ends, "end")
+        run = Stamped(Stamped(self._renamed_began(run, began), begins, "start"), ends, "end")
         cuts = self._cuts(member, context)
         if cuts:  # what is cut begins together
             early = Stamped(During(run, cuts, "start", later=False, earlier=1), order, "start")
@@ -201,7 +204,15 @@ class RepetitionCompiler(SequenceCompiler):
             run = Stamped(run, order, "start")
         both = steps.Join(chosen, run, relation)
         keys = tuple(var for var in chosen.vars if var not in (start, end))
-        return Runs(both, keys, (start, end), (begins, ends), order, ties, aggregates, hull)
+        least = began[-1] if context.began else None
+        return Runs(both, keys, (start, end), (begins, ends), order, ties, aggregates, hull, least)
+
+    def _renamed_began(self, step: Step, began: list[str]) -> Step:
+        """The step with a name of its own for BEGAN, if it has that; the name is added to others."""
+        if hidden.BEGAN not in step.vars:
+            return step
+        began.append(self.fresh(hidden.BEGAN[1:]))
+        return steps.Rename(step, tuple(began[-1] if var == hidden.BEGAN else var for var in step.vars))
 
 
 def _is_plain(pattern: a.Pattern) -> bool:
