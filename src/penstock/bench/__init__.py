@@ -27,6 +27,7 @@ _BENCHES = {
     "lubm": ("lubm", "lubm", "LUBM: materialisation beside reasonable and owlrl; 14 queries over a stream"),
     "classes": ("classes", "classes", "instances of a class with 40,080 subclasses in a stream"),
     "removals": ("removals", "removals", "triples that leave LUBM(1), beside its closure from scratch"),
+    "windows": ("windows", "windows", "windows of 1 to 1,000 slides, beside pyoxigraph at each slide"),
     "latency": ("latency", "latency", "from an element's arrival to its answer, with --follow"),
 }
 

@@ -83,8 +83,12 @@ def as_ids(data: Readings) -> tuple[np.ndarray, np.ndarray, TermChunk]:
     table = TermTable()
     names = [f"<http://example.org/sensor/{i}>".encode() for i in range(data.sensors)]
     subjects = np.array([table.add_text(name) for name in names], np.int64)
-    decimal = (ids.DECIMAL << ids.TAG_SHIFT) | (2 << ids.SCALE_SHIFT)
-    return subjects[data.sensor], data.hundredths | np.int64(decimal), table.chunk()
+    return subjects[data.sensor], decimals(data.hundredths), table.chunk()
+
+
+def decimals(hundredths: np.ndarray) -> np.ndarray:
+    """Numbers with two digits after the point as term ids."""
+    return hundredths | np.int64((ids.DECIMAL << ids.TAG_SHIFT) | (2 << ids.SCALE_SHIFT))
 
 
 def write_nquads(

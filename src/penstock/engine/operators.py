@@ -9,7 +9,7 @@ before the new watermark has been given.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -107,6 +107,10 @@ class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come 
 
     def restored(self) -> None:  # noqa: B027 — most have nothing to do
         """Called after the stores were filled from chunks."""
+
+    def held(self) -> Iterable[np.ndarray]:
+        """Ids that it may give again, beside those in its stores."""
+        return ()
 
     def foresee(self) -> None:  # noqa: B027 — most have nothing to do
         """Makes the indexes of timeless rows that rows with time will look into, for an image."""

@@ -501,6 +501,7 @@ class Shard:
             for store in operator.stores
             for rows in store.parts.values()
         ]
+        used += [ids for operator in self.operators for ids in operator.held()]
         used += [frame.ids.reshape(-1) for frames in self._answers.values() for frame in frames]
         return np.concatenate(used)
 

@@ -140,26 +140,75 @@ def add_up(numbers: Iterable[Number]) -> Number:
             exact = _add(exact, number.value)
         else:
             floats.append(number.value)
+    return _in_type(kind, whole, exact, floats)
+
+
+def of_sums(sums: Iterable[tuple[int, int, int]], others: Values, members: int | None) -> Term | None:
+    """SUM of numbers that are added up already, and of others; AVG, if there is a number of `members`.
+
+    Of sums there are the type, a power and the multiple: of a tenth to that power, or of 2 to it.
+    """
+    if members == 0:
+        return integer_literal(0)
+    try:
+        sums = list(sums)
+        total = _added_to(sums, [_number(term) for term in others]) if sums else _total(others)
+        return literal_of(total if members is None else calculate("/", total, Number(INTEGER, members)))
+    except ExpressionError:
+        return None
+
+
+def _added_to(sums: list[tuple[int, int, int]], numbers: list[Number]) -> Number:
+    kind = max(kind for kind, *_ in [*sums, *numbers])
+    whole, exact, finite = 0, Decimal(0), Fraction(0)
+    for type_, power, multiple in sums:
+        if type_ == INTEGER:
+            whole += multiple
+        elif type_ == DECIMAL:
+            exact = _add(exact, Decimal(multiple).scaleb(-power, EXACT))
+        else:
+            finite += Fraction(multiple) * Fraction(2) ** power
+    for number in numbers:
+        if number.kind == INTEGER:
+            whole += number.value
+        elif number.kind == DECIMAL:
+            exact = _add(exact, number.value)
+    floats = [number.value for number in numbers if number.kind > DECIMAL]
+    return _in_type(kind, whole, exact, floats, finite)
+
+
+def _number(term: Term | None) -> Number:
+    found = None if term is None else value(term)
+    if not isinstance(found, Number):
+        raise ExpressionError("a member of the group is not a number")
+    return found
+
+
+def _in_type(
+    kind: int, whole: int, exact: Decimal, floats: list[float], finite: Fraction = Fraction(0)
+) -> Number:
+    """The sum of integers, decimals, floats and a sum of finite floats, in the type that promotion gives."""
     if kind == INTEGER:
         return Number(INTEGER, whole)
     exact = _add(exact, Decimal(whole))
     if kind == DECIMAL:
         return Number(DECIMAL, exact)
-    floats.append(numeric.convert(Number(DECIMAL, exact), DOUBLE))
-    total = _sum(floats)
+    total = _sum([*floats, numeric.convert(Number(DECIMAL, exact), DOUBLE)], finite)
     return Number(kind, numeric.single(total) if kind == FLOAT else total)
 
 
-def _sum(floats: list[float]) -> float:
-    """The sum of doubles, rounded once; infinities and NaN decide whatever else there is."""
+def _sum(floats: list[float], finite: Fraction = Fraction(0)) -> float:
+    """The sum of doubles and of what else is finite, rounded once; infinities and NaN decide."""
     special = [value for value in floats if not math.isfinite(value)]
     if special:
         return sum(special)
     try:
-        return math.fsum(floats)
+        if not finite:
+            return math.fsum(floats)
     except OverflowError:  # on the way, or in the end
-        total = sum(map(Fraction, floats))
-        try:
-            return float(total)
-        except OverflowError:
-            return math.inf if total > 0 else -math.inf
+        pass
+    total = sum(map(Fraction, floats), finite)
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf if total > 0 else -math.inf

@@ -80,3 +80,7 @@ class Runs(Step):
     @property
     def certain(self) -> frozenset[str]:
         return self.input.certain & frozenset(self.keys)
+
+    @property
+    def timed(self) -> bool:
+        return True

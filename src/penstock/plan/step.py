@@ -17,6 +17,7 @@ class Step:
     vars: Vars
     certain: frozenset[str]
     waits: ClassVar[bool] = False  # for the watermark, where its rows depend on a stream
+    foretells: ClassVar[bool] = False  # when its rows leave, if its inputs' rows do so
 
     @property
     def name(self) -> str:
@@ -55,6 +56,8 @@ class Step:
         self.__dict__["_after_the_fact"] = any(step.after_the_fact for step in self.inputs)
         self.__dict__["_belated"] = any(step.gives_belated or step.belated for step in self.inputs)
         self.__dict__["_changes"] = any(step.changes for step in self.inputs)
+        self.__dict__["_timed"] = any(step.timed for step in self.inputs)
+        self.__dict__["_takes_back"] = not self.foretells or any(step.takes_back for step in self.inputs)
 
     @property
     def reads_stream(self) -> bool:
@@ -79,6 +82,16 @@ class Step:
     def changes(self) -> bool:
         """Whether its rows can leave."""
         return self._changes
+
+    @property
+    def timed(self) -> bool:
+        """Whether its rows may have intervals."""
+        return self._timed
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether there may be rows that take others back, because it is not known when these leave."""
+        return self.changes and self._takes_back
 
     def __hash__(self) -> int:
         return self._hash

@@ -60,6 +60,10 @@ class Scan(Step):
         return sources.timed(self.sources)
 
     @property
+    def timed(self) -> bool:
+        return sources.timed(self.sources) or sources.changing(self.sources)
+
+    @property
     def changes(self) -> bool:
         return sources.changing(self.sources)
 
@@ -85,6 +89,8 @@ class Table(Step):
 class Rename(SameIntervals):
     """The input's columns under other names, in its order."""
 
+    foretells = True
+
     input: Step
     vars: Vars
 
@@ -97,6 +103,8 @@ class Rename(SameIntervals):
 @step_class
 class Select(SameColumns):
     """Solutions for which the condition holds."""
+
+    foretells = True
 
     input: Step
     condition: Expression
@@ -112,6 +120,8 @@ class Compute(SameIntervals):
 
     `unseeded` are the columns that are no part of the solution's seed for random functions.
     """
+
+    foretells = True
 
     input: Step
     var: str
@@ -131,6 +141,8 @@ class Compute(SameIntervals):
 class Columns(SameIntervals):
     """Keeps these columns in this order."""
 
+    foretells = True
+
     input: Step
     vars: Vars
 
@@ -142,6 +154,8 @@ class Columns(SameIntervals):
 @step_class
 class Merge(Step):
     """UNION."""
+
+    foretells = True
 
     left: Step
     right: Step
@@ -162,6 +176,15 @@ class Unique(SameColumns):
     input: Step
     subsume: bool = False
 
+    @property
+    def subsumes(self) -> bool:
+        """Whether there can be something to subsume."""
+        return self.subsume and self.timed
+
+    @property
+    def foretells(self) -> bool:
+        return not self.subsumes and BEGAN not in self.vars
+
 
 @step_class
 class Tagged(SameIntervals):
@@ -170,6 +193,8 @@ class Tagged(SameIntervals):
     It stands for an outer solution where EXISTS substitutes. Compatible is not enough there: what
     was found with a variable unbound says nothing about solutions that bind it.
     """
+
+    foretells = True
 
     input: Step
     of: Vars
@@ -187,6 +212,8 @@ class Tagged(SameIntervals):
 @step_class
 class Domain(Step):
     """The distinct bindings of some variables of an outer solution, timeless: what EXISTS substitutes."""
+
+    foretells = True
 
     input: Step
     vars: Vars
@@ -218,6 +245,8 @@ class Join(Step):
 
     `within`: combinations longer than this many µs are of no use to anybody.
     """
+
+    foretells = True
 
     left: Step
     right: Step
@@ -516,6 +545,10 @@ class Constructed(Step):
     workings: bool = False
     element: bool = False
 
+    @property
+    def foretells(self) -> bool:
+        return BEGAN not in self.input.vars
+
     @cached_property
     def vars(self) -> Vars:
         others = (ELEMENT,) if self.element else ()
@@ -542,6 +575,10 @@ class PerElement(Step):
     @property
     def parts(self) -> tuple[Step, ...]:
         return (self.input,)
+
+    @property
+    def timed(self) -> bool:
+        return True
 
     @cached_property
     def vars(self) -> Vars:

@@ -37,6 +37,14 @@ class Windowed(SameColumns):
     def changes(self) -> bool:
         return True
 
+    @property
+    def takes_back(self) -> bool:
+        return False
+
+    @property
+    def timed(self) -> bool:
+        return not self.timeless
+
 
 @step_class
 class StatedScan(Scan):
@@ -70,10 +78,16 @@ class Counted(SameColumns):
     def changes(self) -> bool:
         return True
 
+    @property
+    def timed(self) -> bool:
+        return not self.timeless
+
 
 @step_class
 class Matched(Step):
     """Those of some triples (`s`, `p`, `o`) that match, as a scan does; `element`: with their elements."""
+
+    foretells = True
 
     input: Step
     subject: Term | str
@@ -99,6 +113,8 @@ class During(SameColumns):
     The `point` is their `start` or `end`, or the instant in a column of `Stamped`; or `earlier` so many µs
     before it.
     """
+
+    foretells = True
 
     input: Step
     specs: tuple[WindowSpec, ...]
@@ -149,14 +165,22 @@ class Latest(SameColumns):
 class Timeless(SameColumns):
     """The rows without their intervals, there when they were."""
 
+    foretells = True
+
     input: Step
 
     longest = None
+
+    @property
+    def timed(self) -> bool:
+        return False
 
 
 @step_class
 class Stamped(SameIntervals):
     """Adds a column with the `start` or `end` of each row; unbound for what has no time."""
+
+    foretells = True
 
     input: Step
     column: str
@@ -175,6 +199,8 @@ class Stamped(SameIntervals):
 class Retimed(Step):
     """The rows with the interval that two columns of `Stamped` say, and without these."""
 
+    foretells = True
+
     input: Step
     start: str
     end: str
@@ -186,6 +212,10 @@ class Retimed(Step):
     @property
     def certain(self) -> frozenset[str]:
         return self.input.certain & frozenset(self.vars)
+
+    @property
+    def timed(self) -> bool:
+        return True
 
 
 class Evaluated(SameColumns):
@@ -244,6 +274,8 @@ class Begun(SameIntervals):
 
     It is the earlier of both instants, or the `later` one, where intervals have in common what is left.
     """
+
+    foretells = True
 
     input: Step
     other: str

@@ -10,17 +10,17 @@ from penstock.engine.changing.absence import MarkContent, OuterContent, WithoutC
 from penstock.engine.changing.groups import AggregatedContent, AskedContent
 from penstock.engine.changing.order import OrderedContent, SlicedContent
 from penstock.engine.changing.sets import (
-    ConstructedContent,
     DomainContent,
     ReachContent,
-    UniqueContent,
+    constructed_content,
+    unique_content,
 )
 from penstock.plan import steps
 
 CHANGING = {
-    steps.Unique: UniqueContent,
+    steps.Unique: unique_content,
     steps.Domain: DomainContent,
-    steps.Constructed: ConstructedContent,
+    steps.Constructed: constructed_content,
     steps.Reach: ReachContent,
     steps.Outer: OuterContent,
     steps.Without: WithoutContent,

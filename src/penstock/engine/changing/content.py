@@ -54,11 +54,9 @@ class ContentOperator(Gathering):
         """The answers in each world, given what is there of each input (column WORLD says where)."""
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
-        begin, end = max(clock.before, NEVER + 1), clock.now
-        if clock.first:
-            begin, end = NEVER, NEVER + 1
+        begin, end = stretch(clock)
         for store, frame in zip(self.stores, self.taken(inputs), strict=True):
-            store.append(_not_before(frame.changing(), begin))
+            store.append(not_before(frame.changing(), begin))
         beginning = clock.first and self.always
         if not beginning and not any(store.changes_within(begin, end) for store in self.stores):
             return
@@ -81,7 +79,12 @@ class ContentOperator(Gathering):
             yield worlds.changes(answers)
 
 
-def _not_before(frame: Frame, instant: int) -> Frame:
+def stretch(clock: Clock) -> tuple[int, int]:
+    """The instants of a step: from the first to before the second."""
+    return (NEVER, NEVER + 1) if clock.first else (max(clock.before, NEVER + 1), max(clock.now, NEVER + 1))
+
+
+def not_before(frame: Frame, instant: int) -> Frame:
     """The rows as they are from an instant on.
 
     Only what EXISTS substitutes of solutions that stay can begin earlier: it is timeless, and

@@ -7,23 +7,30 @@ from collections.abc import Iterator
 import numpy as np
 
 from penstock.columns.frame import Frame
+from penstock.engine.changing.agenda import Events
 from penstock.engine.changing.content import ContentOperator
+from penstock.engine.changing.maintained import Answers, Maintained, Multiplicities
+from penstock.engine.changing.slots import Records, Slots, grown
+from penstock.engine.changing.totals import Hulls, total_of
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.expressions import FALSE, TRUE
-from penstock.engine.instants import Aggregating
 from penstock.engine.operators import Surroundings
 from penstock.plan import steps
-from penstock.plan.hidden import WORLD
+from penstock.plan.hidden import BEGAN, WORLD, is_variable
+from penstock.timeline import TIMELESS_END, TIMELESS_START
 
 
-class AggregatedContent(ContentOperator):
+class AggregatedContent(Maintained):
     """A group is what is there of it at an instant, with the hull of its rows."""
 
     def __init__(self, step: steps.Aggregated, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        self.aggregating = Aggregating(step, self.terms)
-        self.remember("rows", (*step.input.vars, *(var for var, _ in step.computed)))
-        self.keys = step.keys
+        self.columns = (*step.input.vars, *(var for var, _ in step.computed))
+        arguments = tuple(argument for _, _, argument in step.aggregates if argument is not None)
+        self.looks_at_all = any(call.distinct and not call.argument for _, call, _ in step.aggregates)
+        if not step.input.takes_back and not self.looks_at_all:
+            self.columns = tuple(dict.fromkeys((*step.keys, *arguments)))
+        self.remember("rows", self.columns)
         if step.groups is not None:
             self.remember("groups", step.keys)
 
@@ -31,18 +38,93 @@ class AggregatedContent(ContentOperator):
         rows, *groups = inputs
         for name, expression in self.step.computed:
             rows = rows.extended(name, self.evaluator.column(expression, rows, f"?{name}"))
-        return [rows, *(frame.project(self.step.keys) for frame in groups)]
+        return [rows.project(self.columns), *(frame.project(self.step.keys) for frame in groups)]
 
-    def at(self, contents: list[Frame], worlds: Worlds) -> Iterator[Frame]:
-        rows, *groups = contents
-        each = rows.take(np.repeat(np.arange(len(rows)), rows.weight))
-        given = groups[0] if groups else None
-        found, world = self.aggregating.groups(
-            each.project(each.vars[:-1]), each.column(WORLD),
-            None if given is None else given.project(self.step.keys),
-            None if given is None else given.column(WORLD),
-        )  # fmt: skip
-        yield in_worlds(found, world, worlds)
+    def forget(self) -> None:
+        step, spare = self.step, self.tuning.expired
+        self.slots = Slots(len(step.keys))
+        self.members = np.zeros(0, np.int64)  # how many there are of each group
+        self.given = np.zeros(0, np.int64)  # groups that are there without members
+        self.bindings = [place for place, var in enumerate(self.columns) if is_variable(var)]
+        self.totals = [
+            total_of(
+                call,
+                self.terms,
+                spare,
+                len(self.bindings) if argument is None else 1,
+                instants=argument == BEGAN,
+            )
+            for _, call, argument in step.aggregates
+        ]
+        self.hulls = Hulls(spare)
+        self.intervals = False  # whether a member had one
+        self.answers = Answers(len(step.aggregates) + 2)
+        self.multiplicities = Multiplicities(len(self.columns), spare)
+        self.limit = spare  # groups, before it is looked which of them are there
+
+    def changed(self, events: list[Events]) -> Iterator[Frame]:
+        rows, *given = events
+        if self.step.input.takes_back:
+            rows = self.multiplicities.clipped(rows)
+            rows = rows.take(np.flatnonzero(rows.change))
+        events = [rows, *given]
+        slot = self.slots.of(
+            [np.concatenate([each.rows.column(key) for each in events]) for key in self.step.keys]
+            or [np.zeros(sum(map(len, events)), np.int64)]
+        )
+        self._room(self.slots.count)
+        time = np.concatenate([each.time for each in events])
+        order = np.argsort(time, kind="stable")
+        records = Records(slot[order], time[order], self.answers.last)
+        of = np.empty(len(order), np.int64)
+        of[order] = records.of
+        of, of_given = of[: len(rows)], of[len(rows) :]
+        there = records.added_up(of, rows.change, self.members) > 0
+        start, end = self._hull(records, of, rows)
+        if given:
+            there |= records.added_up(of_given, given[0].change, self.given) > 0
+        found = np.zeros((len(self.totals) + 2, len(records)), np.int64)
+        for place, (_, _, argument) in enumerate(self.step.aggregates):
+            columns = list(rows.rows.ids[self.bindings]) if argument is None else [rows.rows.column(argument)]
+            found[place] = self.totals[place].values(records, of, rows.change, columns)
+        found[-2:] = start, end
+        slot, answers, *presence = self.answers.changes(records, there, found)
+        ids = np.concatenate([self.slots.keys(slot), answers[:-2]])
+        yield Frame(self.step.vars, ids, *answers[-2:], *presence)
+
+    def _hull(self, records: Records, of: np.ndarray, events: Events) -> tuple[np.ndarray, np.ndarray]:
+        start = np.full(len(records), TIMELESS_START, np.int64)
+        end = np.full(len(records), TIMELESS_END, np.int64)
+        timed = np.flatnonzero(~events.rows.timeless_mask())
+        self.intervals |= bool(len(timed))
+        if self.intervals:
+            first, last, some = self.hulls.values(
+                records, of[timed], events.change[timed], events.rows.start[timed], events.rows.end[timed]
+            )
+            start[some], end[some] = first[some], last[some]
+        return start, end
+
+    def _room(self, count: int) -> None:
+        self.members, self.given = grown(self.members, count), grown(self.given, count)
+        self.answers.room(count)
+        for total in self.totals:
+            total.room(count)
+
+    def tidy(self, watermark: int) -> None:
+        self.multiplicities.tidy()
+        if self.slots.count <= self.limit:
+            return
+        kept = np.flatnonzero((self.members != 0) | (self.given != 0))
+        self.slots.keep(kept)
+        self.members, self.given = self.members[kept], self.given[kept]
+        self.answers.keep(kept)
+        self.hulls.keep(kept)
+        for total in self.totals:
+            total.keep(kept)
+        self.limit = 2 * len(kept) + self.tuning.expired
+
+    def held(self) -> list[np.ndarray]:
+        return [self.answers.ids[:-2].reshape(-1)] if self.begun else []
 
 
 class AskedContent(ContentOperator):

@@ -8,16 +8,20 @@ import numpy as np
 
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
+from penstock.engine.changing.agenda import Events
 from penstock.engine.changing.content import ContentOperator
+from penstock.engine.changing.maintained import Answers, Maintained
+from penstock.engine.changing.slots import Records, Slots, covered, grown
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.constructing import Template
-from penstock.engine.operators import Surroundings
+from penstock.engine.operators import Operator, Surroundings
 from penstock.engine.paths import Walking, walk_columns
 from penstock.engine.presence import numbered, solutions
 from penstock.engine.store import Store, forever
 from penstock.plan import steps
 from penstock.plan.hidden import BEGAN, WORLD
 from penstock.plan.step import Step
+from penstock.timeline import NEVER
 
 
 def once(frame: Frame) -> Frame:
@@ -39,7 +43,9 @@ def without_began(frame: Frame) -> Frame:
     return frame.project(tuple(var for var in frame.vars if var != BEGAN))
 
 
-class UniqueContent(ContentOperator):
+class UniqueAtInstants(ContentOperator):
+    """Each solution once, where it depends on others: on timeless ones, or on which of them began first."""
+
     def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         self.remember("rows", step.vars)
@@ -50,6 +56,56 @@ class UniqueContent(ContentOperator):
         if getattr(self.step, "subsume", False):
             found = unsubsumed(found)
         yield once(first_begun(found))
+
+
+class UniqueContent(Maintained):
+    """Each solution while it is there at all.
+
+    Where rows say when they leave, so do the answers: a row shows its solution from when those before it
+    no longer do. Otherwise solutions are counted.
+    """
+
+    def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
+        super().__init__(step, name, surroundings)
+        self.counts = step.takes_back
+        self.remember("rows", step.vars, leaving=self.counts)
+
+    def forget(self) -> None:
+        self.slots = Slots(len(self.step.vars) + 2 * self.step.timed)
+        self.times = np.zeros(0, np.int64)  # how often, or until when each solution is there
+        self.answers = Answers(0)
+        self.limit = self.tuning.expired  # slots, before it is looked which of them are needed
+
+    def changed(self, events: list[Events]) -> Iterator[Frame]:
+        [events] = events
+        rows = events.rows
+        slot = self.slots.of([*rows.ids, rows.start, rows.end] if self.step.timed else list(rows.ids))
+        self.times = grown(self.times, self.slots.count, 0 if self.counts else NEVER)
+        if not self.counts:
+            since = covered(slot, rows.since, rows.until, self.times)
+            new = since < rows.until
+            yield once(rows.present(rows.weight, since, rows.until).take(new))
+            return
+        self.answers.room(self.slots.count)
+        records = Records(slot, events.time, self.answers.last)
+        there = records.added_up(records.of, events.change, self.times) > 0
+        slot, _, *presence = self.answers.changes(records, there, np.empty((0, len(records)), np.int64))
+        keys = self.slots.keys(slot)
+        ids = keys[: len(self.step.vars)]
+        if self.step.timed:
+            yield Frame(self.step.vars, ids, *keys[-2:], *presence)
+        else:
+            yield Frame.timeless(self.step.vars, ids).present(*presence)
+
+    def tidy(self, watermark: int) -> None:
+        if self.slots.count <= self.limit:
+            return
+        kept = np.flatnonzero(self.times if self.counts else self.times >= watermark)
+        self.slots.keep(kept)
+        self.times = self.times[kept]
+        if self.counts:
+            self.answers.keep(kept)
+        self.limit = 2 * len(kept) + self.tuning.expired
 
 
 def unsubsumed(frame: Frame) -> Frame:
@@ -68,13 +124,31 @@ class DomainContent(UniqueContent):
         return [bindings.present(*frame.changing().presence)]
 
 
-class ConstructedContent(UniqueContent):
+class _Constructing(Operator):
+    """What is remembered of solutions are the triples that a template makes of them."""
+
     def __init__(self, step: steps.Constructed, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         self.template = Template(step, self.terms)
 
     def taken(self, inputs: list[Frame]) -> list[Frame]:
         return [self.template.triples(inputs[0])]
+
+
+class ConstructedContent(_Constructing, UniqueContent):
+    pass
+
+
+class ConstructedAtInstants(_Constructing, UniqueAtInstants):
+    pass
+
+
+def unique_content(step: steps.Unique, name: str, surroundings: Surroundings) -> Operator:
+    return (UniqueContent if step.foretells else UniqueAtInstants)(step, name, surroundings)
+
+
+def constructed_content(step: steps.Constructed, name: str, surroundings: Surroundings) -> Operator:
+    return (ConstructedContent if step.foretells else ConstructedAtInstants)(step, name, surroundings)
 
 
 class ReachContent(ContentOperator):

@@ -9,14 +9,13 @@ import numpy as np
 from penstock.algebra.windows import Kind, StreamOperator, Tick
 from penstock.columns.frame import Frame
 from penstock.columns.instants import sorted_unique
-from penstock.engine.changing.worlds import Worlds
 from penstock.engine.operators import Clock, Gathering, Surroundings
 from penstock.engine.presence import consolidated
 from penstock.engine.store import until_left
 from penstock.engine.windows.carrying import Carrying
 from penstock.engine.windows.contents import cut, last_close, presence
 from penstock.engine.windows.marks import EVERY_INSTANT, Marks, asked_regularly, covered
-from penstock.plan.hidden import PLACE, WORLD
+from penstock.plan.hidden import PLACE
 from penstock.plan.sources import Window
 from penstock.plan.windowing import Evaluated, Reported, filled
 from penstock.timeline import FOREVER, NEVER
@@ -221,14 +220,16 @@ class ReportedOperator(EvaluatedOperator):
 
     def _all(self, marks: Marks) -> Frame:
         """RSTREAM: all that is there at each mark."""
-        rows = self.content.rows().changing()
-        rows = rows.take(self._mine(rows.since))
+        rows = consolidated(self.content.rows().changing())
+        rows = rows.take(self._mine(rows.since) & (rows.weight > 0))
         instants = marks.during(rows.since, rows.until)
-        if not len(instants):
+        first, last = np.searchsorted(instants, rows.since), np.searchsorted(instants, rows.until)
+        times = last - first
+        found = np.repeat(np.arange(len(rows)), times)
+        if not len(found):
             return Frame.empty(self.step.vars)
-        worlds = Worlds.of(np.zeros(len(instants), np.int64), instants, begins=True)
-        found = worlds.content(rows, np.zeros(len(rows), np.int64))
-        at = worlds.since[found.column(WORLD) - 1]
+        at = instants[np.arange(len(found)) + np.repeat(first - (np.cumsum(times) - times), times)]
+        found = rows.take(found)
         return _given(cut(found.project(self.step.vars), self.step.cuts, at), found.weight, at)
 
     def _new_or_gone(self, clock: Clock, marks: Marks, begun: bool) -> Frame:
