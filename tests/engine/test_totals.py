@@ -12,7 +12,7 @@ import pytest
 from penstock.algebra.nodes import Aggregate, Var
 from penstock.columns.terms import TermTable
 from penstock.engine.changing.quotients import quotients
-from penstock.engine.changing.slots import Records
+from penstock.engine.changing.slots import Records, Slots
 from penstock.engine.changing.totals import total_of
 from penstock.functions.aggregates import aggregate
 from penstock.functions.numeric import DECIMAL, INTEGER, Number, divide_decimal, number_literal
@@ -134,3 +134,10 @@ def test_quotients_are_written_as_one_by_one():
     whole = [0, -5, 2**52 - 1, 2**52, 10**17]
     found = quotients(np.array(whole), np.ones(len(whole), np.int64), np.full(len(whole), 1), terms)
     assert [terms.term(id_) for id_ in found.tolist()] == [number_literal(Number(INTEGER, n)) for n in whole]
+
+
+def test_keys_without_columns_are_one():
+    slots = Slots(0)
+    assert slots.of([], 0).tolist() == [] and slots.count == 0
+    assert slots.of([], 3).tolist() == [0, 0, 0] and slots.count == 1
+    assert slots.keys(np.array([0])).shape == (0, 1)

@@ -69,8 +69,8 @@ class AggregatedContent(Maintained):
             rows = rows.take(np.flatnonzero(rows.change))
         events = [rows, *given]
         slot = self.slots.of(
-            [np.concatenate([each.rows.column(key) for each in events]) for key in self.step.keys]
-            or [np.zeros(sum(map(len, events)), np.int64)]
+            [np.concatenate([each.rows.column(key) for each in events]) for key in self.step.keys],
+            sum(map(len, events)),
         )
         self._room(self.slots.count)
         time = np.concatenate([each.time for each in events])

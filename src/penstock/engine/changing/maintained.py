@@ -93,7 +93,7 @@ class Multiplicities:
     def clipped(self, events: Events) -> Events:
         """The changes of what is there."""
         rows = events.rows
-        slot = self.slots.of([*rows.ids, rows.start, rows.end])
+        slot = self.slots.of([*rows.ids, rows.start, rows.end], len(rows))
         self.times = grown(self.times, self.slots.count)
         return Events(rows, events.time, clipped(slot, events.change, self.times))
 

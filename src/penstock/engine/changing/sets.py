@@ -79,7 +79,8 @@ class UniqueContent(Maintained):
     def changed(self, events: list[Events]) -> Iterator[Frame]:
         [events] = events
         rows = events.rows
-        slot = self.slots.of([*rows.ids, rows.start, rows.end] if self.step.timed else list(rows.ids))
+        times = (rows.start, rows.end) if self.step.timed else ()
+        slot = self.slots.of([*rows.ids, *times], len(rows))
         self.times = grown(self.times, self.slots.count, 0 if self.counts else NEVER)
         if not self.counts:
             since = covered(slot, rows.since, rows.until, self.times)

@@ -19,10 +19,10 @@ class Slots:
         self._keys = np.empty((_LEAST, width), np.int64)
         self._table = np.full(2 * _LEAST, -1, np.int64)
 
-    def of(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        """The slot of each row's key; new keys get new ones."""
+    def of(self, columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
+        """The slot of the key of each of so many rows; new keys get new ones."""
         width = self._keys.shape[1]
-        found = np.zeros(len(columns[0]), np.int64)
+        found = np.zeros(rows, np.int64)
         if not width:
             self.count = max(self.count, min(1, len(found)))
             return found

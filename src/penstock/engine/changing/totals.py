@@ -101,7 +101,7 @@ class Distinct(Total):
     def values(
         self, records: Records, of: np.ndarray, change: np.ndarray, columns: Sequence[np.ndarray]
     ) -> np.ndarray:
-        slot = self.slots.of([records.slot[of], *columns])
+        slot = self.slots.of([records.slot[of], *columns], len(of))
         self.times = grown(self.times, self.slots.count)
         change = bounded(slot, change, self.times)
         which = np.flatnonzero(change)
@@ -121,7 +121,7 @@ class Distinct(Total):
         kept = np.flatnonzero(self.times)
         group, *columns = self.slots.keys(kept)
         self.slots = Slots(1 + self.width)
-        self.slots.of([np.searchsorted(groups, group), *columns])
+        self.slots.of([np.searchsorted(groups, group), *columns], len(kept))
         self.times = self.times[kept]
 
 
