@@ -113,3 +113,10 @@ def absence_case(seed: int, extent: str, members: str) -> WindowCase:
     )
     data = Case(seed, (StreamData(stream, tuple(elements)),), (), (), lateness, batches)
     return WindowCase(data, query, members)
+
+
+@pytest.mark.parametrize("seed, shards", [(2_236, 2), (2_049, 2)])
+def test_what_static_graphs_and_windows_both_have_and_what_binds_nothing(seed: int, shards: int):
+    """One shard of all gives what is static, also where a window has the same solution."""
+    case = alone(make_window_case(seed))
+    assert given_by_engine(case, shards) == given_by(case)

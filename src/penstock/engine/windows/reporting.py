@@ -220,8 +220,9 @@ class ReportedOperator(EvaluatedOperator):
 
     def _all(self, marks: Marks) -> Frame:
         """RSTREAM: all that is there at each mark."""
-        rows = consolidated(self.content.rows().changing())
-        rows = rows.take(self._mine(rows.since) & (rows.weight > 0))
+        rows = self.content.rows().changing()
+        rows = consolidated(rows.take(self._mine(rows.since)))
+        rows = rows.take(rows.weight > 0)
         instants = marks.during(rows.since, rows.until)
         first, last = np.searchsorted(instants, rows.since), np.searchsorted(instants, rows.until)
         times = last - first
