@@ -204,10 +204,15 @@ class Clock:
             spec = window.spec
             ends = [each.end for each in self.streams[window.stream]]
             if spec.kind is Kind.LANDMARK and ends:
-                found += list(openings(spec, max(ends), max(ends) + spec.slide))[:1]
+                closes = list(openings(spec, max(ends), max(ends) + spec.slide))[:1]
+                found += closes if period is None else [-(-close // period) * period for close in closes]
             if spec.kind is Kind.TIME:
                 windows = [(o, o + spec.width) for end in ends for o in openings(spec, end - spec.slide, end)]
-                found += [c for o, c in windows if any(first_instant(spec, o) <= end <= c for end in ends)]
+                closes = [c for o, c in windows if any(first_instant(spec, o) <= end <= c for end in ends)]
+                found += closes
+                if period is not None and spec.shows is Shows.CLOSED:  # it is shown until the next one closes
+                    asked = [(close, -(-close // period) * period) for close in closes]
+                    found += [instant for close, instant in asked if instant < close + spec.slide]
         return max(found)
 
     def moments(self) -> list[int]:

@@ -446,6 +446,30 @@ CASES = (
         ),
     ),
     WindowTable(
+        "periodic: the last closed window is looked at when the period comes round, if it is still shown",
+        {"3": ":a :p 1", "8": ":b :p 1"},
+        report=Report(period=seconds(4)),
+        **one(
+            every(5, 5, shows=Shows.CLOSED),
+            shown={"4": "", "8": "a", "12": "b"},
+            rstream={"8": "a", "12": "b"},
+            istream={"8": "a", "12": "b"},
+            dstream={"12": "a"},
+        ),
+    ),
+    WindowTable(
+        "periodic: what ended after the last close of a landmark is seen with the next one",
+        {"3": ":a :p 1", "6": ":b :p 1"},
+        report=Report(period=seconds(4)),
+        **one(
+            WindowSpec(Kind.LANDMARK, slide=seconds(5), start=EPOCH),
+            shown={"4": "", "8": "a", "12": "a b"},
+            rstream={"8": "a", "12": "a b"},
+            istream={"8": "a", "12": "b"},
+            dstream={},
+        ),
+    ),
+    WindowTable(
         "two windows of one stream: evaluated when either closes; the other shows what is open",
         {"2": ":a :p 1", "7": ":b :p 1"},
         query="SELECT ?x { GRAPH :u { ?x :p ?v } FILTER NOT EXISTS { GRAPH :w { ?x :p ?v } } }",

@@ -111,6 +111,13 @@ def last_close(spec: WindowSpec, end: np.ndarray) -> np.ndarray:
     return np.where(is_in, latest + spec.width, end)
 
 
+def still_shown_until(spec: WindowSpec, close: int) -> int:
+    """Up to when (exclusively) a window is shown that closes then."""
+    if spec.kind is Kind.LANDMARK:
+        return FOREVER
+    return close + 1 if spec.shows is Shows.PRESENT else close + spec.slide
+
+
 def without_time(frame: Frame) -> Frame:
     """The rows as those of a graph, there as often and when they were."""
     start = np.full(len(frame), TIMELESS_START, np.int64)

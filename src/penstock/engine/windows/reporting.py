@@ -13,7 +13,7 @@ from penstock.engine.operators import Clock, Gathering, Surroundings
 from penstock.engine.presence import consolidated
 from penstock.engine.store import until_left
 from penstock.engine.windows.carrying import Carrying
-from penstock.engine.windows.contents import cut, last_close, presence
+from penstock.engine.windows.contents import cut, last_close, presence, still_shown_until
 from penstock.engine.windows.marks import EVERY_INSTANT, Marks, asked_regularly, covered
 from penstock.plan.hidden import PLACE
 from penstock.plan.sources import Window
@@ -171,8 +171,10 @@ class EvaluatedOperator(Gathering):
         for window in self.step.windows:
             ends = clock.instants(frozenset((window.stream.place,)))
             if len(ends):
-                found.append(int(last_close(window.spec, ends).max()))
-                found.append(-(-int(ends[-1]) // period) * period)
+                last = int(last_close(window.spec, ends).max())
+                asked = -(-last // period) * period
+                shown = asked < still_shown_until(window.spec, last)
+                found += [last, asked if shown else last, -(-int(ends[-1]) // period) * period]
         return max(found)
 
 
