@@ -7,6 +7,7 @@
     python tests/agreement/long_run.py lives FIRST COUNT     other queries come and go meanwhile
     python tests/agreement/long_run.py changing FIRST COUNT  histories of rows that come and leave
     python tests/agreement/long_run.py windows FIRST COUNT   continuous queries: windows, reports, sequences
+    python tests/agreement/long_run.py chains FIRST COUNT    queries in several languages that read each other
     python tests/agreement/long_run.py closures FIRST COUNT  rules: the engine and the fixpoint of their texts
     python tests/agreement/long_run.py paths FIRST COUNT     nested paths: the engine and what is printed
     python tests/agreement/long_run.py owlrl FIRST COUNT     RDFS and OWL 2 RL: the engine and owlrl
@@ -30,6 +31,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agreement import closures, large_streams  # noqa: E402
+from agreement.chain_runs import everything_by_engine  # noqa: E402
 from agreement.changing_runs import differences  # noqa: E402
 from agreement.engine_runs import engine_answers  # noqa: E402
 from agreement.histories import make_history  # noqa: E402
@@ -37,9 +39,11 @@ from agreement.navigation import static_case  # noqa: E402
 from agreement.other_queries import disturbed  # noqa: E402
 from agreement.window_runs import alone, given_by_engine  # noqa: E402
 from oracle.cases import Case  # noqa: E402
+from oracle.chains import make_chain, shrunk_chain  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
 from oracle.evaluate import TooManySolutions  # noqa: E402
 from oracle.generator import answers, cases, make_case  # noqa: E402
+from oracle.outputs import everything  # noqa: E402
 from oracle.scopes import event_case, scope_case  # noqa: E402
 from oracle.stream_data import delayed  # noqa: E402
 from oracle.window_generator import given_by, make_window_case, shrunk_window_case  # noqa: E402
@@ -161,6 +165,28 @@ def over_windows(seed: int) -> Outcome | None:
     return wanted.total(), bool(case.data.late)
 
 
+def in_chains(seed: int) -> Outcome | None:
+    """Compares what each of some queries gives that read each other's output streams."""
+    case, shards = make_chain(seed), SHARDS[seed % len(SHARDS)]
+    how = {"restore": seed % 5 > 2, "at_once": seed % 4 == 0}
+    given = everything_by_engine(case, shards, **how)  # first: it may be refused
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    try:
+        wanted = everything(case.queries, case.data)
+    except (TooManySolutions, NoClosure, TooSlow):
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    if wanted != given:
+        small = shrunk_chain(
+            case,
+            lambda each: everything(each.queries, each.data) != everything_by_engine(each, shards, **how),
+        )
+        raise Differs(f"{small}\n{shards} shards, {how}")
+    read = wanted[-1].total() if wanted[0] else 0  # what somebody gave was read, and led to an answer
+    return read, bool(case.data.late)
+
+
 def against_fixpoint(seed: int) -> Outcome | None:
     """Compares closures under random rules; answers are what they derive."""
     case = closures.make_case(seed)
@@ -237,6 +263,7 @@ def main(kind: str, first: int, count: int) -> int:
         "changing": against_changing,
         "lives": with_others,
         "windows": over_windows,
+        "chains": in_chains,
         "closures": against_fixpoint,
         "paths": against_printed,
         "owlrl": against_owlrl,

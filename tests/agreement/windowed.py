@@ -55,7 +55,7 @@ def _window(scan: steps.Scan, changing: Collection[int], derived: bool) -> steps
 
 def _changing(source: Source, changing: Collection[int], derived: bool) -> Source:
     if isinstance(source, Stream) and source.place in changing:
-        return Window(source, _ANY)
+        return Window(frozenset((source,)), _ANY)
     if isinstance(source, RuleGraph):
         return replace(source, changes=derived)
     return source

@@ -15,18 +15,18 @@ from penstock.languages import LANGUAGES, SPARQL_HINTS, Language, parse
 from penstock.languages.ep_sparql import EpSparqlTranslator
 
 GRAMMAR = r"""
-%extend _statement: register | event
-register: _REGISTER _QUERY NAME _AS query
+%extend _statement: subscribe | event
+subscribe: _SUBSCRIBE NAME _TO query
 event: _EVENT NAME group_graph_pattern
-_REGISTER: /(?:REGISTER)\b/i
-_QUERY: /(?:QUERY)\b/i
+_SUBSCRIBE: /(?:SUBSCRIBE)\b/i
+_TO: /(?:TO)\b/i
 _EVENT: /(?:EVENT)\b/i
 NAME.-1: /[a-z]\w*/
 """
 TEXT = """\
 PREFIX : <http://e.org/>
 EVENT hot { ?s :temperature ?t FILTER (?t > 80) }
-REGISTER QUERY alarms AS SELECT ?s WHERE { { ?s :hot ?t } SEQ { ?s :hot ?u } }
+SUBSCRIBE alarms TO SELECT ?s WHERE { { ?s :hot ?t } SEQ { ?s :hot ?u } }
 CONSTRUCT { ?s :hot ?t } WHERE { ?s :temperature ?t }
 INSERT { ?s a :Hot } WHERE { ?s :hot ?t }
 """
@@ -41,7 +41,7 @@ class Event(Statement):
 
 class Translator(EpSparqlTranslator):
     def statement(self, tree: Tree, **about) -> Statement:
-        if tree.data not in ("event", "register"):
+        if tree.data not in ("event", "subscribe"):
             return super().statement(tree, **about)
         name, content = tree.children
         about["name"] = str(name)
@@ -59,7 +59,7 @@ def registering(tmp_path, monkeypatch):
         "Registering",
         (*LANGUAGES["ep-sparql"].grammars, str(grammar)),
         Translator,
-        replace(SPARQL_HINTS, begin=("EVENT", "REGISTER", *SPARQL_HINTS.begin), foreign=()),
+        replace(SPARQL_HINTS, begin=("EVENT", "SUBSCRIBE", *SPARQL_HINTS.begin), foreign=()),
         endings=(".reg",),
     )
     monkeypatch.setitem(LANGUAGES, language.name, language)
@@ -82,7 +82,7 @@ def test_errors_know_its_words():
     assert caught.value.hint == "did you mean EVENT?"
     with pytest.raises(QueryError) as caught:
         parse("# nothing", language="registering")
-    assert caught.value.hint == "begin with EVENT, REGISTER, SELECT, CONSTRUCT, ASK, DESCRIBE or INSERT"
+    assert caught.value.hint == "begin with EVENT, SUBSCRIBE, SELECT, CONSTRUCT, ASK, DESCRIBE or INSERT"
     with pytest.raises(QueryError, match="EVENT is a word of Registering, not of EP-SPARQL") as caught:
         parse("EVENT hot { ?s ?p ?o }")
     assert "--language registering" in caught.value.hint

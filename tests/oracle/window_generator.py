@@ -73,23 +73,11 @@ class WindowCase:
 
     @property
     def streams(self) -> dict[NamedNode, list[Element]]:
-        """The elements that are in time."""
-        return {
-            data.name: [e for place, e in enumerate(data.elements) if (number, place) not in self.data.late]
-            for number, data in enumerate(self.data.streams)
-        }
+        return streams_of(self.data)
 
     @property
     def knowledge(self) -> Knowledge:
-        named: dict = {}
-        default: list = []
-        for data in self.data.graphs:
-            graph = StaticGraph(frozenset(data.triples))
-            if data.name is None:
-                default.append(graph)
-            else:
-                named[data.name] = (*named.get(data.name, ()), graph)
-        return Knowledge(((None, TimedDataset(tuple(default), named)),))
+        return knowledge_of(self.data)
 
     def __str__(self) -> str:
         lines = [f"window case {self.seed}: make_window_case({self.seed})", *str(self.data).splitlines()[1:]]
@@ -103,6 +91,27 @@ class WindowCase:
         return "\n".join(lines)
 
 
+def streams_of(data: Case) -> dict[NamedNode, list[Element]]:
+    """The elements of each stream that are in time."""
+    return {
+        stream.name: [e for place, e in enumerate(stream.elements) if (number, place) not in data.late]
+        for number, stream in enumerate(data.streams)
+    }
+
+
+def knowledge_of(data: Case) -> Knowledge:
+    """The static graphs, as continuous queries see them."""
+    named: dict = {}
+    default: list = []
+    for each in data.graphs:
+        graph = StaticGraph(frozenset(each.triples))
+        if each.name is None:
+            default.append(graph)
+        else:
+            named[each.name] = (*named.get(each.name, ()), graph)
+    return Knowledge(((None, TimedDataset(tuple(default), named)),))
+
+
 def make_window_case(seed: int, size: int = 20) -> WindowCase:
     """The case with this number; in one in three some elements are late."""
     random = Random(f"windows {seed}")
@@ -110,7 +119,7 @@ def make_window_case(seed: int, size: int = 20) -> WindowCase:
     streams = [replace(each, name=iri(STREAM_NAMES[n])) for n, each in enumerate(streams)]
     graphs = random_graphs(random, max(2, size // 3))
     streams = [
-        replace(each, elements=tuple(_denser(random, element) for element in each.elements))
+        replace(each, elements=tuple(denser(random, element) for element in each.elements))
         for each in streams
     ]
     if seed >= REPEATED:
@@ -129,7 +138,7 @@ def make_window_case(seed: int, size: int = 20) -> WindowCase:
 
 def _over(random: Random, data: Case, language: str) -> WindowCase:
     """A query in the manner of a language, over the data of a case."""
-    make = _of_elements if language == "CQELS-CEP" else _of_graphs
+    make = of_elements if language == "CQELS-CEP" else of_graphs
     query, body = make(random, data, language)
     said = (said_in(each, query, body) for each in CONVENTIONS)
     return WindowCase(data, query, body, tuple(each for each in said if each is not None))
@@ -157,7 +166,7 @@ def cases_together(
     return found
 
 
-def _denser(random: Random, element: Element) -> Element:
+def denser(random: Random, element: Element) -> Element:
     """With some triples more, mostly about the same thing: sequences are of one thing."""
     if not element.triples:
         return element
@@ -272,7 +281,7 @@ class BodyWriter(QueryWriter):
         return Part(f"GRAPH {name} {inside.braced()}", inside.names)
 
 
-def _of_graphs(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
+def of_graphs(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
     convention = CONVENTIONS[language]
     static = [short(graph.name) for graph in data.graphs if graph.name is not None]
     count = random.choice((1, 1, 2))
@@ -354,7 +363,7 @@ def _plain_triple(writer: QueryWriter, subject: str) -> Part:
 # --- windows as elements ------------------------------------------------------------------------------
 
 
-def _of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
+def of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
     convention = CONVENTIONS[language]
     further, more = (Random(f"{word} {data.seed}") for word in ("further", "combined"))
     static = [graph.name for graph in data.graphs]

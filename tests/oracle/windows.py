@@ -179,12 +179,14 @@ def same(one: Content, other: Content) -> bool:
 class Clock:
     """The time of a query over finite streams: from the first end of an element, as long as windows say.
 
-    Of streams that live on in silence, `watermark` is how far time has come.
+    Of streams that live on in silence, `watermark` is how far time has come. `until`: an instant that time
+    comes to because other streams of the run go on, before all are over.
     """
 
     query: ContinuousQuery
     streams: Streams
     watermark: int | None = None
+    until: int | None = None
 
     @property
     def ends(self) -> list[int]:
@@ -198,6 +200,8 @@ class Clock:
             return self.watermark - 1
         period = self.query.report.period
         found = [self.ends[-1]]
+        if self.until is not None:
+            found.append(self.until)
         if period is not None:
             found.append(-(-self.ends[-1] // period) * period)
         for window in self.query.windows:
@@ -470,12 +474,13 @@ def given(
     now: int = 0,
     effort: Effort | None = None,
     watermark: int | None = None,
+    until: int | None = None,
 ) -> list[Given]:
     """All that a query gives: (instant, solution, how often), by instants."""
     knowledge, effort = knowledge or Knowledge(), effort or Effort()
     result: list[Given] = []
     before: tuple[Solution, ...] = ()
-    for instant in Clock(query, streams, watermark).evaluations():
+    for instant in Clock(query, streams, watermark, until).evaluations():
         found = answers_at(query, streams, knowledge, instant, follows=follows, now=now, effort=effort).rows
         rows = Counter(OPERATORS[query.operator](found, before))
         result += [(instant, row, count) for row, count in rows.items()]
@@ -490,4 +495,4 @@ def as_elements(rows: Iterable[Given]) -> list[Element]:
         start = instant if row.start is None else row.start
         triple = tuple(row.value(name) for name in (SUBJECT, PREDICATE, OBJECT))
         graphs.setdefault((start, instant), []).append(triple)
-    return [Element(tuple(triples), start, end) for (start, end), triples in graphs.items()]
+    return [Element(tuple(dict.fromkeys(made)), start, end) for (start, end), made in graphs.items()]

@@ -27,8 +27,8 @@ from penstock.terms import NamedNode
 # The scope of a query, where it is not the stream, holds for all of it: with ELEMENT the query is evaluated
 # for each element by itself, over its triples and static knowledge (decision 0008: event mode).
 # A query that is `continuous` is evaluated over what its windows show at the instants at which they report
-# (decision 0013). A CONSTRUCT that is, writes into the stream `target`, which others' windows may name;
-# without one it is only given.
+# (decision 0013). A CONSTRUCT that is, writes into the stream `target`, which others may name; without one it
+# is only given.
 
 
 @node
@@ -90,8 +90,13 @@ Query = Union[Select, Construct, Ask, Describe]
 
 
 def is_rule(query: Query) -> bool:
-    """Whether other queries may read what it constructs: what is made of one element is only given."""
-    return isinstance(query, Construct) and query.scope == STREAM and query.continuous is None
+    """Whether other queries may read what it constructs.
+
+    What is made of one element is only given, and so is what windows make, unless it is a stream with a name.
+    """
+    if not isinstance(query, Construct) or query.scope != STREAM:
+        return False
+    return query.continuous is None or query.target is not None
 
 
 # --- rules -------------------------------------------------------------------------------
@@ -145,6 +150,7 @@ class ParsedQuery(Statement):
 
     query: Query
     window_places: tuple[Span, ...] = ()  # where its windows, if it has some, say what they hold
+    stream: NamedNode | None = None  # that it is registered as, whether it makes triples or not
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,7 +96,9 @@ def digests(
     `static` says what a scan takes from static knowledge: the digest of the rows, "" if there are none.
     `elsewhere` has the digests of steps that run elsewhere.
     """
-    streams, graphs = _names(catalog.streams), _names(catalog.graphs)
+    streams = dict(enumerate(_names(catalog.streams)))
+    streams |= {sources.written_number(graph.iri): f"written {graph.iri}" for graph in catalog.rules}
+    graphs = _names(catalog.graphs)
     known = {place: static(step) for place, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
     plain: list[str] = []
     place = net.place
@@ -129,7 +131,7 @@ def _names(registered: Iterable[StreamName | GraphName]) -> list[str]:
 
 
 def _encoded(
-    step: Step, below: Callable[[Step], str], streams: Sequence[str], graphs: Sequence[str], static: str
+    step: Step, below: Callable[[Step], str], streams: Mapping[int, str], graphs: Sequence[str], static: str
 ) -> Iterator[str]:
     """A step's type and fields as texts, in which every value shows its kind."""
     yield type(step).__name__
@@ -147,11 +149,12 @@ def _encoded(
             yield from _texts(value, below)
 
 
-def _source_name(source: sources.Source, streams: Sequence[str], graphs: Sequence[str]) -> str:
+def _source_name(source: sources.Source, streams: Mapping[int, str], graphs: Sequence[str]) -> str:
     if isinstance(source, sources.RuleGraph):
-        return f"what rules write into {source.iri}"
+        return f"what rules write into {source.iri}{' by elements' * source.elements}"
     if isinstance(source, sources.Window):
-        return f"window {source.spec} of {streams[source.stream.place]}{' as a graph' * source.timeless}"
+        of = ", ".join(sorted(streams[number] for number in source.numbers))
+        return f"window {source.spec} of {of}{' as a graph' * source.timeless}"
     if isinstance(source, sources.Static):
         return f"graph {graphs[source.place]}"
     return f"stream {streams[source.place]}"

@@ -16,7 +16,10 @@ from functools import cached_property
 from penstock.plan.analysis import leaving
 from penstock.plan.analysis.components import components
 from penstock.plan.analysis.recursion import rules_and_scans
+from penstock.plan.sources import written_number
 from penstock.plan.step import Step
+from penstock.plan.steps import Constructed
+from penstock.plan.windowing import Streamed, filled
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class Network:
     edges: list[Edge] = field(default_factory=list)
     units: list[Unit] = field(default_factory=list)
     unit_of: list[int] = field(default_factory=list)  # of each step
+    telling: dict[int, int] = field(default_factory=dict)
+    """The steps that write a graph of which somebody wants to know the instants, and its number."""
 
     @cached_property
     def place(self) -> dict[Step, int]:
@@ -85,7 +90,9 @@ def network(results: Iterable[Step]) -> Network:
             net.edges.append(Edge(found[below], target, slot, delayed=step.delayed(slot)))
     for rules, scans in rules_and_scans(net.steps):
         net.edges += [Edge(rule, scan, 0, derived=True) for rule in rules for scan in scans]
-    circles = components(len(net.steps), ((edge.source, edge.target) for edge in net.edges))
+    net.telling, told = _instants_told(net.steps)
+    order = [(edge.source, edge.target) for edge in net.edges]
+    circles = components(len(net.steps), order + told)
     net.unit_of = [0] * len(net.steps)
     for number, circle in enumerate(circles):
         for step in circle:
@@ -97,6 +104,21 @@ def network(results: Iterable[Step]) -> Network:
     net.units = [_unit(net, number, circle, inside[number]) for number, circle in enumerate(circles)]
     leaving.refuse_substituted(net.steps)
     return net
+
+
+def _instants_told(all_steps: list[Step]) -> tuple[dict[int, int], list[tuple[int, int]]]:
+    """Which steps tell when they give something, by which number, and whom: these run after them."""
+    wanted: dict[int, list[int]] = {}
+    for place, step in enumerate(all_steps):
+        for number in step.instants if step.waits else ():
+            wanted.setdefault(number if number >= 0 else filled(number), []).append(place)
+    telling = {
+        place: number
+        for place, step in enumerate(all_steps)
+        if isinstance(step, (Constructed, Streamed)) and step.feeds and step.target is not None
+        and (number := written_number(step.target)) in wanted
+    }  # fmt: skip
+    return telling, [(place, other) for place, number in telling.items() for other in wanted[number]]
 
 
 def _unit(net: Network, place: int, circle: list[int], inside: list[Edge]) -> Unit:

@@ -43,7 +43,7 @@ from penstock.plan.analysis.keys import Key
 from penstock.plan.catalog import GraphName
 from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import Plan, PlannedQuery, make_plan
-from penstock.plan.sources import Stream, static_graphs, streams
+from penstock.plan.sources import Stream, is_stream, static_graphs, streams
 from penstock.plan.windowing import DerivedScan, Evaluated, Reported, StatedScan, filled
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
 from penstock.timeline import NEVER
@@ -194,7 +194,8 @@ class Program:
         wanted = [scan.predicate for scan in scans if streams(scan.sources)]
         if any(isinstance(predicate, str) for predicate in wanted):
             return self.reasoner.wanted(None)
-        if any(number < 0 for number in self._reporting):  # whether an element has a triple matters
+        if any(number < 0 and is_stream(filled(number)) for number in self._reporting):
+            # Whether an element has a triple matters.
             return self.reasoner.wanted(None)
         ids = np.unique(np.array([id_of(predicate, self.key) for predicate in wanted], np.int64))
         return self.reasoner.wanted(ids)

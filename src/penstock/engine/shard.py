@@ -14,6 +14,7 @@ from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
+from penstock.decode.elements import Elements
 from penstock.engine import absence, constructing, instants, operators, paths
 from penstock.engine.changing import CHANGING
 from penstock.engine.counting import RowCounts
@@ -31,6 +32,7 @@ from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.repetitions import RunsBetween
 from penstock.plan.sources import static_graphs
+from penstock.plan.windowing import filled
 from penstock.timeline import FOREVER, NEVER
 
 OPERATORS: dict[type, type[Operator]] = {
@@ -116,6 +118,7 @@ class Shard:
         self._ready: list[set[int]] = [set() for _ in net.units]  # the places of each that have new rows
         self._news: list[int] = []  # and those of late
         self._outgoing = net.outgoing()
+        self._passing = Clock()
         self._results: dict[int, list[int]] = {}  # last step → queries
         for query, last in outputs.items():
             self._results.setdefault(last, []).append(query)
@@ -243,6 +246,8 @@ class Shard:
                     self._note_instants(int(name.removeprefix("instants/")), frame.end)
                 else:
                     self._put(self.arriving[name], frame)
+        if ended:  # windows report as far as time has come, and then only what is in them
+            self._advance(max(watermark, self.watermark))
         return self._moved_to(FOREVER if ended else max(watermark, self.watermark))
 
     def feed(
@@ -322,6 +327,7 @@ class Shard:
     # --- running the network ---
 
     def _pass(self, clock: Clock) -> None:
+        self._passing = clock
         for unit in self.net.units:
             if unit.leads_back:
                 self._go_round(unit, clock)
@@ -424,6 +430,8 @@ class Shard:
                 continue
             self.counts.give(place, len(frame))
             stays = place in self._results
+            if place in self.net.telling:
+                self._tell_instants(self.net.telling[place], frame)
             for edge in self._outgoing[place]:
                 reader = self.operators[edge.target]
                 if isinstance(reader, operators.RowByRow):
@@ -436,11 +444,24 @@ class Shard:
             if arrives and stays:
                 self._taken.append(frame.ids.reshape(-1))
 
+    def _tell_instants(self, number: int, frame: Frame) -> None:
+        """The ends of what is derived are instants, as those of a stream's elements: who asks runs later."""
+        ends = np.unique(frame.end[~frame.timeless_mask()])
+        passed = ends < self._passing.now
+        for each in (number, filled(number)):
+            known = self._passing.passed.get((self._era, each), ends[:0])
+            self._passing.passed[self._era, each] = np.union1d(known, ends[passed])
+            self._note_instants(each, ends[~passed])
+
     def _deliver(self, edge: Edge, frame: Frame) -> None:
         if edge.derived:
             scan = self.net.steps[edge.target]
+            element = None
+            if scan.element:  # what a query gives with the same interval is one
+                elements = Elements(self.names[edge.source], self.terms.key)
+                element = elements.numbered(frame.end, members=frame.start)
             frame = match(
-                scan, tuple(frame.ids), frame.start, frame.end, self.terms.key, presence=frame.presence
+                scan, tuple(frame.ids), frame.start, frame.end, self.terms.key, element, frame.presence
             )
             if not len(frame):
                 return

@@ -74,9 +74,15 @@ LANGUAGES = {
         Language(
             "ep-sparql",
             "EP-SPARQL",
-            ("sparql.lark", "time_functions.lark", "repetitions.lark", "ep_sparql.lark"),
+            (
+                "sparql.lark",
+                "time_functions.lark",
+                "repetitions.lark",
+                "registrations.lark",
+                "ep_sparql.lark",
+            ),
             EpSparqlTranslator,
-            SPARQL_HINTS,
+            replace(SPARQL_HINTS, begin=(*SPARQL_HINTS.begin, "REGISTER")),
             endings=(".rq", ".ru", ".sparql", ".epsparql", ".epq", ".ep"),
         ),
         Language("sparql", "SPARQL", ("sparql.lark",), SparqlTranslator, SPARQL_HINTS),
@@ -87,6 +93,7 @@ LANGUAGES = {
                 "sparql.lark",
                 "time_functions.lark",
                 "repetitions.lark",
+                "registrations.lark",
                 "windows.lark",
                 "named_windows.lark",
                 "cqels_cep.lark",
@@ -98,7 +105,7 @@ LANGUAGES = {
         Language(
             "c-sparql",
             "C-SPARQL",
-            ("sparql.lark", "windows.lark", "c_sparql.lark"),
+            ("sparql.lark", "registrations.lark", "windows.lark", "c_sparql.lark"),
             CSparqlTranslator,
             WINDOW_HINTS,
             endings=(".csparql",),
@@ -106,7 +113,7 @@ LANGUAGES = {
         Language(
             "rsp-ql",
             "RSP-QL",
-            ("sparql.lark", "windows.lark", "named_windows.lark", "rsp_ql.lark"),
+            ("sparql.lark", "registrations.lark", "windows.lark", "named_windows.lark", "rsp_ql.lark"),
             RspQlTranslator,
             WINDOW_HINTS,
             endings=(".rspql",),

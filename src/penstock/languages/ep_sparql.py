@@ -10,6 +10,7 @@ from penstock.algebra import nodes as a
 from penstock.algebra.relations import ALLEN, EQUALS, SEQ, Relation, Side
 from penstock.languages.groups import GroupParts, with_filter
 from penstock.languages.queries import SparqlTranslator
+from penstock.languages.registrations import RegistrationTranslator
 from penstock.languages.sequences import SequenceTranslator, Written
 
 Operator = Callable[[GroupParts, GroupParts], a.Pattern]
@@ -39,7 +40,7 @@ def equalsoptional(left: GroupParts, right: GroupParts) -> a.Pattern:
 _BETWEEN = "it stands between two groups that are not repeated: { … } SEQ { … }+ SEQ { … }"
 
 
-class EpSparqlTranslator(SequenceTranslator):
+class EpSparqlTranslator(SequenceTranslator, RegistrationTranslator):
     """SPARQL with temporal operators between groups."""
 
     INFIX = SparqlTranslator.INFIX | {
@@ -47,6 +48,11 @@ class EpSparqlTranslator(SequenceTranslator):
         "OPTIONALSEQ": optionalseq,
         "EQUALSOPTIONAL": equalsoptional,
     }
+
+    def statement(self, tree: Tree, **about) -> a.Statement:
+        said = self.registration(tree)
+        parsed = super().statement(said.query, **(about | said.about))
+        return self.registered(parsed, said.stream) if said.stream is not None else parsed
 
     def infix_chain(self, children: list[Tree | Token]) -> a.Pattern:
         if _repeated(children[0]):

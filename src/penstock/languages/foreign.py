@@ -62,8 +62,13 @@ STREAM_LANGUAGES = (
     Foreign("CQELS-CEP", _words(rf"\bNAMED WINDOW {_IRI} ON {_IRI} \["), read_as=("cqels-cep", "rsp-ql")),
     Foreign(
         "C-SPARQL",
-        _words(r"\bREGISTER (?:QUERY|STREAM) \S+"),
+        _words(r"\bREGISTER (?:QUERY|STREAM) (?!<|\w*:)\S+"),
         read_as=("c-sparql", "cqels-cep", "rsp-ql"),
+    ),
+    Foreign(
+        "C-SPARQL",
+        _words(r"\bREGISTER (?:QUERY|STREAM) \S+"),
+        read_as=("c-sparql", "cqels-cep", "rsp-ql", "ep-sparql"),
     ),
     Foreign(
         "RSP-QL",

@@ -1,8 +1,7 @@
-"""Queries over windows: registrations, windows in brackets, reports and stream operators (decision 0013)."""
+"""Queries over windows: windows in brackets, reports and stream operators (decision 0013)."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import ClassVar
 
@@ -23,15 +22,11 @@ from penstock.algebra.windows import (
 )
 from penstock.errors import Span
 from penstock.languages.durations import DurationTranslator
-from penstock.languages.leaves import IRI_TOKENS
-from penstock.languages.names import resolve
-from penstock.languages.queries import SparqlTranslator
+from penstock.languages.registrations import RegistrationTranslator
 from penstock.terms import NamedNode
 
-_LAST_PART = re.compile(r"[^/#:]*\Z")
 
-
-class WindowTranslator(SparqlTranslator, DurationTranslator):
+class WindowTranslator(RegistrationTranslator, DurationTranslator):
     """SPARQL over windows; a language says what it is called and how it calls things."""
 
     TITLE: ClassVar[str]
@@ -52,23 +47,15 @@ class WindowTranslator(SparqlTranslator, DurationTranslator):
     def statement(self, tree: Tree, **about) -> a.Statement:
         if tree.data not in ("register", "query"):
             return super().statement(tree, **about)
-        operator = target = period = None
-        query = tree
-        if tree.data == "register":
-            kind, name, *others, query = tree.children
-            for part in others:
-                if part.data == "computed":
-                    period = self._positive(part.children[0], "a period")
-                else:
-                    self.names.declare(part)
-            operator = kind if kind.type == "STREAM_OPERATOR" else None
-            about |= {"name": self._called(name), "prefixes": self.names.in_force}
-            target = None if kind.type == "QUERY" else self._stream_called(name)
-        form = query.children[0]
-        operator = self._operator(query, operator)
+        said = self.registration(tree)
+        about |= said.about
+        periods = [self._positive(part.children[0], "a period") for part in said.more]
+        form = said.query.children[0]
+        registered = said.kind if said.kind is not None and said.kind.type == "STREAM_OPERATOR" else None
+        operator = self._operator(said.query, registered)
         self.declare_windows(form)
-        report = self._report(form, period)
-        parsed = super().statement(query, **about)
+        report = self._report(form, periods[0] if periods else None)
+        parsed = super().statement(said.query, **about)
         if not self.windows:
             raise self.source.error(
                 "the query has no window, so there is nothing that it could be evaluated over",
@@ -78,22 +65,8 @@ class WindowTranslator(SparqlTranslator, DurationTranslator):
         self._check_report(report, form)
         continuous = Continuous(tuple(self.windows), report, operator, self.convention.view)
         query = replace(parsed.query, continuous=continuous)
-        if target is not None and isinstance(query, a.Construct):
-            query = replace(query, target=target)
-        return replace(parsed, query=query, window_places=tuple(self._brackets))
-
-    def _called(self, name: Token) -> str:
-        """What messages and outputs call a query that is registered."""
-        if name.type not in IRI_TOKENS:
-            return str(name)
-        value = self.iri(name).value
-        return _LAST_PART.search(value.rstrip("/#:"))[0] or value
-
-    def _stream_called(self, name: Token) -> NamedNode | None:
-        """The stream that others read what is constructed from; a bare name needs a base to be one."""
-        if name.type in IRI_TOKENS:
-            return self.iri(name)
-        return None if self.names.base is None else NamedNode(resolve(str(name), self.names.base))
+        parsed = replace(parsed, query=query, window_places=tuple(self._brackets))
+        return self.registered(parsed, said.stream)
 
     def _operator(self, query: Tree, registered: Token | None) -> StreamOperator:
         form = query.children[0]

@@ -199,25 +199,33 @@ class Catalog:
         named = {iri: found for iri in names if (found := _static(self.named(iri)))}
         seen: dict[str | None, Sources] = {}
         for window in continuous.windows:
-            own = self.windows_of(window, timeless=continuous.view is View.GRAPH)
+            own = self.shown_by(window, timeless=continuous.view is View.GRAPH)
             name = window.name and window.name.value
-            seen[name] = seen.get(name, frozenset()) | own
+            seen[name] = seen.get(name, frozenset()) | {own}
         default |= seen.pop(None, frozenset())
         named |= seen
         hidden = self.workings | frozenset(seen)
         return ActiveDataset(default, tuple(named.items()), self._predicates, hidden)
 
-    def windows_of(self, window: Window, *, timeless: bool) -> Sources:
-        """What a window shows of the streams that are registered under its stream's name."""
-        streams = (each for each in self.named(window.stream.value) if isinstance(each, Stream))
-        found = frozenset(WindowSource(stream, window.spec, timeless, self.derives) for stream in streams)
-        if not found:
-            known = [stream.iri for stream in self.streams if stream.iri is not None]
-            raise QueryError(
-                f"the window's stream <{window.stream.value}> is not registered",
-                hint=unknown_source_hint(window.stream.value, known),
-            )
-        return found
+    def shown_by(self, window: Window, *, timeless: bool) -> WindowSource:
+        """What a window shows of the streams that are registered under its stream's name, or that queries
+        give under it."""
+        streams = self.streams_called(window.stream.value)
+        if not streams:
+            raise self.unknown_stream(window.stream.value)
+        return WindowSource(streams, window.spec, timeless, self.derives)
+
+    def streams_called(self, iri: str) -> Sources:
+        """The streams of that name: registered ones, and what queries give."""
+        return frozenset(each for each in self.named(iri) if isinstance(each, (Stream, RuleGraph)))
+
+    def unknown_stream(self, iri: str) -> QueryError:
+        """The error for a window over a stream that there is not."""
+        known = [each.iri for each in (*self.streams, *self.rules) if each.iri is not None]
+        return QueryError(
+            f"the window's stream <{iri}> is not registered, and no query gives it",
+            hint=unknown_source_hint(iri, known),
+        )
 
     @cached_property
     def _whole(self) -> ActiveDataset:

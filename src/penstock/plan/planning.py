@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from types import MappingProxyType
 
-from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Query, Select
+from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Query, Select, is_rule
 from penstock.algebra.scopes import ELEMENT
 from penstock.algebra.windows import Kind, StreamOperator
 from penstock.errors import QueryError
+from penstock.plan.analysis import outputs
 from penstock.plan.analysis.keys import ELEMENT_KEY, Key, NoKey, reads_timed
 from penstock.plan.analysis.program_keys import find_program_keys
 from penstock.plan.analysis.reads import query_needs_instants
@@ -86,20 +87,21 @@ def make_plan(
     queries = [each.query for each in parsed]
     catalog = catalog.with_targets(queries)
     for each in parsed:
-        for name in catalog.unknown(each.query.dataset):
-            error = unknown_source(name.value, catalog.names())
-            error.span = each.query.dataset.facts.get(name)
-            raise error.located(each.text, each.origin)
+        _refuse_unknown(each, catalog, _given_as_solutions(parsed, names))
     if feeds:
         catalog = with_rules(catalog, queries)
     in_elements = [query.scope == ELEMENT for query in queries]
     datasets = [catalog.dataset_of(query) for query in queries]
     fed = feeding(queries, datasets) if feeds else nothing_fed(queries)
+    instants = instant_streams(queries, datasets)
     try:
+        if feeds:
+            instants = outputs.needed(fed, datasets, instants)
+            fed = replace(fed, told=outputs.told(fed, catalog, instants))
+            outputs.refuse_own_output(fed, names)
         groups = programs(fed, names)
     except QueryError as error:  # with several queries it says which
         raise (error.located(parsed[0].text, parsed[0].origin) if len(parsed) == 1 else error) from None
-    instants = instant_streams(queries, datasets)
     chosen: dict[int, Key | NoKey] = {}
     for group, found in zip(groups, find_program_keys(groups, fed, datasets, keys), strict=True):
         members = group.queries
@@ -109,6 +111,7 @@ def make_plan(
         if not isinstance(found, NoKey):
             apart = (_kept_together(queries[i], key) for i, key in zip(members, found, strict=True))
             found = next(filter(None, apart), found)
+            found = outputs.kept_in_one(group, fed, datasets, names) or found
         for place, i in enumerate(members):
             chosen[i] = found if isinstance(found, NoKey) else found[place] or _READS_NOTHING
     for i, alone in enumerate(in_elements):
@@ -135,6 +138,41 @@ def make_plan(
                     hint="rules and what they feed need combinations with the hull of both intervals",
                 )
     return Plan(catalog, tuple(planned), groups, feeds)
+
+
+def _refuse_unknown(parsed: ParsedQuery, catalog: Catalog, solutions: Mapping[str, str]) -> None:
+    """Refuse FROM and windows that name what is neither registered nor given.
+
+    `solutions` are the names under which queries give what is no stream, with those of the queries.
+    """
+    unknown = [
+        (name.value, unknown_source(name.value, catalog.names()), parsed.query.dataset.facts.get(name))
+        for name in catalog.unknown(parsed.query.dataset)
+    ]
+    windows = () if parsed.query.continuous is None else parsed.query.continuous.windows
+    places = parsed.window_places or (None,) * len(windows)
+    for window, place in zip(windows, places, strict=True):
+        if not catalog.streams_called(window.stream.value):
+            iri = window.stream.value
+            unknown.append((iri, catalog.unknown_stream(iri), place))
+    for iri, error, place in unknown:
+        if iri in solutions:
+            error = QueryError(
+                f"<{iri}> is what `{solutions[iri]}` is registered as, but it gives solutions, and a stream "
+                "has triples",
+                hint="let it CONSTRUCT triples that others can read",
+            )
+        error.span = place
+        raise error.located(parsed.text, parsed.origin)
+
+
+def _given_as_solutions(parsed: Sequence[ParsedQuery], names: Sequence[str]) -> dict[str, str]:
+    """What queries are registered as that make no triples, and how these are called."""
+    return {
+        each.stream.value: name
+        for each, name in zip(parsed, names, strict=True)
+        if each.stream is not None and not is_rule(each.query)
+    }
 
 
 _AFTER_THE_FACT = "a combination with another interval than the hull may be known only after it has ended"

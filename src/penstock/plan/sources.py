@@ -7,8 +7,10 @@ that rules write by their name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from penstock.algebra.windows import WindowSpec
@@ -21,22 +23,6 @@ class Stream:
     place: int
     timed: ClassVar[bool] = True
     changes: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """What a window shows of a stream: rows enter it, and leave it again.
-
-    `timeless`: it is a graph of triples without time. Patterns read a stream with it all the same.
-    `derives`: some of its triples follow from its elements by rules.
-    """
-
-    stream: Stream
-    spec: WindowSpec
-    timeless: bool = False
-    derives: bool = False
-    timed: ClassVar[bool] = True
-    changes: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +39,46 @@ class RuleGraph:
     """What rules write: into the default graph of every query (`None`), or into a named graph.
 
     It is timed if a rule that writes it reads something timed, and changes if one reads something
-    that changes (`analysis.rule_graphs` finds out).
+    that changes (`analysis.rule_graphs` finds out). What a continuous query gives is timed, and stays.
+    `elements`: it is read as a stream is, element by element, which only windows do.
     """
 
     iri: str | None = None
     timed: bool = False
     changes: bool = False
+    elements: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a window shows of a stream: rows enter it, and leave it again.
+
+    `streams` is what has the stream's name: registered streams, and what queries write, together.
+    `timeless`: it is a graph of triples without time. Patterns read a stream with it all the same.
+    `derives`: some of its triples follow from its elements by rules.
+    """
+
+    streams: frozenset[Stream | RuleGraph]
+    spec: WindowSpec
+    timeless: bool = False
+    derives: bool = False
+    timed: ClassVar[bool] = True
+    changes: ClassVar[bool] = True
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """By which the instants of its stream are known."""
+        return frozenset(
+            each.place if isinstance(each, Stream) else written_number(each.iri) for each in self.streams
+        )
 
 
 Source = Stream | Window | Static | RuleGraph
 Sources = frozenset[Source]
+
+
+_STREAMS = 1 << 32
+"""There are fewer streams than this."""
 
 
 def timed(sources: Iterable[Source]) -> bool:
@@ -77,22 +93,28 @@ def changing(sources: Iterable[Source]) -> bool:
 
 def streams(sources: Iterable[Source]) -> frozenset[int]:
     """The places of the streams among them; a window's elements are its stream's."""
-    return frozenset(
-        source.stream.place if isinstance(source, Window) else source.place
-        for source in sources
-        if isinstance(source, (Stream, Window))
-    )
+    return frozenset(source.place for source in _inside(sources) if isinstance(source, Stream))
+
+
+def _inside(sources: Iterable[Source]) -> Iterator[Source]:
+    """The sources, and those that windows look at in their place."""
+    for source in sources:
+        yield from source.streams if isinstance(source, Window) else (source,)
 
 
 def only_streams(sources: Iterable[Source]) -> Sources:
     """The streams and windows among them: what elements are in."""
-    return frozenset(source for source in sources if isinstance(source, (Stream, Window)))
+    return frozenset(
+        source
+        for source in sources
+        if isinstance(source, (Stream, Window)) or isinstance(source, RuleGraph) and source.elements
+    )
 
 
 def windows(sources: Iterable[Source]) -> tuple[Window, ...]:
     """The windows among them, in an order that is always the same."""
     found = [source for source in sources if isinstance(source, Window)]
-    return tuple(sorted(found, key=lambda each: (each.stream.place, repr(each.spec), each.timeless)))
+    return tuple(sorted(found, key=lambda each: (sorted(each.numbers), repr(each.spec), each.timeless)))
 
 
 def static_graphs(sources: Iterable[Source]) -> frozenset[int]:
@@ -103,3 +125,24 @@ def static_graphs(sources: Iterable[Source]) -> frozenset[int]:
 def rule_graphs(sources: Iterable[Source]) -> frozenset[str | None]:
     """The names of the graphs among them that rules write; `None` is the default graph."""
     return frozenset(source.iri for source in sources if isinstance(source, RuleGraph))
+
+
+def written_graphs(sources: Iterable[Source]) -> frozenset[str | None]:
+    """The same with those that windows look at."""
+    return rule_graphs(_inside(sources))
+
+
+@cache
+def written_number(iri: str | None) -> int:
+    """What the instants of a graph that rules write are known by, among those of streams.
+
+    It follows from the name, so that a checkpoint finds it again whatever else is registered; numbers
+    of streams are small.
+    """
+    digest = hashlib.blake2b((iri or "").encode(), digest_size=6).digest()
+    return _STREAMS + int.from_bytes(digest, "little")
+
+
+def is_stream(number: int) -> bool:
+    """Whether a number is the place of a stream."""
+    return number < _STREAMS

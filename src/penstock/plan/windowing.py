@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from penstock.algebra.nodes import TriplePattern
 from penstock.algebra.relations import Relation
 from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
 from penstock.plan.hidden import BEGAN, ELEMENT
@@ -235,10 +236,8 @@ class Evaluated(SameColumns):
     @cached_property
     def instants(self) -> Streams:
         """All ends of elements; where content matters, also the ends of those that have a triple."""
-        found = {window.stream.place for window in self.windows}
-        if self.looks_at_content:
-            found |= {filled(window.stream.place) for window in self.windows}
-        return frozenset(found)
+        found = frozenset().union(*(window.numbers for window in self.windows))
+        return found.union(map(filled, found)) if self.looks_at_content else found
 
     @property
     def looks_at_content(self) -> bool:
@@ -316,6 +315,34 @@ class Reported(Evaluated):
     @property
     def certain(self) -> frozenset[str]:
         return self.input.certain & frozenset(self.vars)
+
+
+@step_class
+class Streamed(SameColumns):
+    """What a continuous query gives, as elements of the stream `target`, which others read.
+
+    `template` and `rule` are those of the triples.
+    """
+
+    input: Step
+    template: tuple[TriplePattern, ...]
+    rule: str
+    target: str
+    feeds: bool = True
+
+    longest = None
+
+    @property
+    def changes(self) -> bool:
+        return False
+
+    @property
+    def belated(self) -> bool:
+        return False
+
+    @property
+    def after_the_fact(self) -> bool:
+        return False
 
 
 def would_always_report(report: Report, spec: WindowSpec) -> bool:

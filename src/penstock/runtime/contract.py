@@ -41,7 +41,8 @@ class Shard(Protocol):
         """Take in a batch and move to a watermark; (query index, Arrow IPC bytes).
 
         What ends before the watermark that the shard was at so far is late and left out; the
-        runtime reports it. Called once in every batch, also without payloads.
+        runtime reports it. Called once in every batch, also without payloads. `ended`: all streams are
+        over, so everything is decided; the watermark is what time has come to by their elements.
         """
 
     def row_counts(self) -> RowCounts:

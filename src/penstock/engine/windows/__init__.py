@@ -15,7 +15,7 @@ from penstock.engine.windows.contents import (
 )
 from penstock.engine.windows.cutting import CutOperator
 from penstock.engine.windows.lacking import LackingOperator
-from penstock.engine.windows.reporting import ReportedOperator
+from penstock.engine.windows.reporting import ReportedOperator, StreamedOperator
 from penstock.engine.windows.runs import RunsContent
 from penstock.plan import repetitions, windowing
 
@@ -36,5 +36,6 @@ WINDOWS = {
     windowing.Cut: CutOperator,
     windowing.Begun: BegunOperator,
     windowing.Reported: ReportedOperator,
+    windowing.Streamed: StreamedOperator,
 }
 """The operators of the steps of continuous queries."""

@@ -125,10 +125,17 @@ def without_time(frame: Frame) -> Frame:
     return Frame(frame.vars, frame.ids, start, end, *frame.presence)
 
 
+def elements_alone(frame: Frame) -> Frame:
+    """The rows that elements have: what rules derive from static knowledge alone is in none."""
+    timeless = frame.timeless_mask()
+    return frame.take(~timeless) if timeless.any() else frame
+
+
 class WindowedOperator(RowByRow):
     """Time says alone when a row is in the window, so it is said when the row comes."""
 
     def apply(self, frame: Frame) -> Frame:
+        frame = elements_alone(frame)
         since, until = presence(self.step.spec, frame.end)
         frame = frame.present(np.ones(len(frame), np.int64), since, until)
         there = since < until
@@ -231,6 +238,7 @@ class CountedOperator(Gathering):
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         for store, new in zip((self.waiting, self.derived), inputs, strict=False):
+            new = elements_alone(new)
             store.append(new.present(np.ones(len(new), np.int64), new.end, new.end))
         if clock.now == clock.before:
             return

@@ -9,8 +9,8 @@ import numpy as np
 from penstock.algebra.windows import Kind, StreamOperator, Tick
 from penstock.columns.frame import Frame
 from penstock.columns.instants import sorted_unique
-from penstock.engine.operators import Clock, Gathering, Surroundings
-from penstock.engine.presence import consolidated
+from penstock.engine.operators import Clock, Gathering, RowByRow, Surroundings
+from penstock.engine.presence import consolidated, numbered
 from penstock.engine.store import until_left
 from penstock.engine.windows.carrying import Carrying
 from penstock.engine.windows.contents import cut, last_close, presence, still_shown_until
@@ -141,7 +141,7 @@ class EvaluatedOperator(Gathering):
 
     def marks(self, clock: Clock, counted: list[Frame]) -> Marks | None:
         """The instants of this step at which some window reports; None before the first element."""
-        ends = clock.instants(frozenset(window.stream.place for window in self.step.windows))
+        ends = clock.instants(frozenset().union(*(window.numbers for window in self.step.windows)))
         at = self.milestones.at
         if len(ends) and FIRST not in at:
             self.milestones.put(FIRST, int(ends[0]))
@@ -154,7 +154,7 @@ class EvaluatedOperator(Gathering):
         listed, regular = [], {}
         counts = iter(counted)
         for each in self.reports:
-            shown = clock.instants(frozenset((filled(each.window.stream.place),)))
+            shown = clock.instants(frozenset(map(filled, each.window.numbers)))
             if each.counts:
                 shown = _entering(next(counts))
             if each.content is not None or each.changes is not None:
@@ -169,7 +169,7 @@ class EvaluatedOperator(Gathering):
         """The last instant up to which windows are reported that have something of this step's elements."""
         found, period = [NEVER], self.step.report.period or 1
         for window in self.step.windows:
-            ends = clock.instants(frozenset((window.stream.place,)))
+            ends = clock.instants(window.numbers)
             if len(ends):
                 last = int(last_close(window.spec, ends).max())
                 asked = -(-last // period) * period
@@ -255,6 +255,16 @@ class ReportedOperator(EvaluatedOperator):
     def _mine(self, since: np.ndarray) -> np.ndarray:
         """Every shard has what follows from static knowledge alone; only the first gives it."""
         return since > NEVER if self.surroundings.number else np.ones(len(since), bool)
+
+
+class StreamedOperator(RowByRow):
+    """What is given at an instant comes at once, and is a graph for each start: a triple is in it once."""
+
+    def apply(self, frame: Frame) -> Frame:
+        frame = as_given(frame, triples=True)
+        numbers = numbered(np.vstack([frame.ids, frame.start, frame.end]))
+        first = np.unique(numbers, return_index=True)[1]
+        return frame if len(first) == len(frame) else frame.take(np.sort(first))
 
 
 def _entering(frame: Frame) -> np.ndarray:

@@ -91,7 +91,8 @@ def run_findings(
     read: set[Source] = set()
     for parsed in queries:
         for leaf in query_leaves(parsed.query, _known_part(catalog, parsed)):
-            read |= {each.stream if isinstance(each, Window) else each for each in leaf.sources}
+            for each in leaf.sources:
+                read |= each.streams if isinstance(each, Window) else {each}
     found = []
     for place, stream in enumerate(catalog.streams):
         if Stream(place) not in read:

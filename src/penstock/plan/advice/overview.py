@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from penstock.algebra.nodes import is_rule
 from penstock.plan import steps
+from penstock.plan.analysis.rule_graphs import target_of
 from penstock.plan.catalog import Catalog
 from penstock.plan.planning import Plan, PlannedQuery
 from penstock.plan.sources import RuleGraph, Source, Static, Stream, Window
@@ -121,22 +123,30 @@ class Overview:
         for step in self.plan.queries[place].step.walk(everywhere=True):
             if isinstance(step, steps.Scan):
                 found.update(dict.fromkeys(step.sources))
-        rules = self.fed_by(place)
-        names = [name for source in sorted(found, key=_order) if (name := self._source(source, rules))]
+        fed_by = frozenset(self.fed_by(place))
+        names = [name for source in sorted(found, key=_order) if (name := self._source(source, fed_by))]
         return _named(dict.fromkeys(names)) or "nothing"
 
-    def _source(self, source: Source, rules: Sequence[str]) -> str | None:
+    def _source(self, source: Source, fed_by: frozenset[str]) -> str | None:
         match source:
             case Stream(place=place):
                 return f"stream {_input(self.streams[place])}"
-            case Window(stream=Stream(place=place)):
-                return f"a window of {_input(self.streams[place])}"
             case Static(place=place):
                 return f"graph {_input(self.graphs[place])}"
             case RuleGraph(iri=iri):  # read, but maybe nobody writes into it
+                rules = [name for name in self._writers.get(iri, ()) if name in fed_by]
                 into = f" into <{iri}>" if iri is not None else ""
                 return f"what {_named(rules)} derive{'s' if len(rules) == 1 else ''}{into}" if rules else None
         raise TypeError(f"{type(source).__name__} is not a source")
+
+    @cached_property
+    def _writers(self) -> dict[str | None, list[str]]:
+        """The names of the rules that write each graph."""
+        found: dict[str | None, list[str]] = {}
+        for query in self.plan.queries:
+            if is_rule(query.parsed.query):
+                found.setdefault(target_of(query.parsed.query), []).append(query.name)
+        return found
 
     @cached_property
     def _users(self) -> dict[Step, list[str]]:

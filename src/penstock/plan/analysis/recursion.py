@@ -26,8 +26,9 @@ from penstock.plan.analysis.new_terms import made_variables
 from penstock.plan.analysis.reads import LookUps, can_be_timeless
 from penstock.plan.analysis.rule_graphs import target_of
 from penstock.plan.catalog import ActiveDataset
-from penstock.plan.sources import rule_graphs
+from penstock.plan.sources import rule_graphs, written_graphs
 from penstock.plan.steps import Constructed, Scan, Step
+from penstock.plan.windowing import Streamed
 from penstock.plan.wording import in_words, leaf_text
 from penstock.terms import BlankNode
 
@@ -72,7 +73,8 @@ class Feeding:
     """How the rules among some queries feed queries.
 
     `junctions` speak of places in `made` and `sought`. `timeless` has for each query the look-ups
-    of it that find a triple which a rule makes without an interval, from static knowledge.
+    of it that find a triple which a rule makes without an interval, from static knowledge. `told` are
+    rules and queries to which it matters when a rule gives something, whatever it is.
     """
 
     queries: tuple[Query, ...]
@@ -80,12 +82,14 @@ class Feeding:
     sought: tuple[Sought, ...]
     junctions: tuple[Junction, ...]
     timeless: tuple[LookUps, ...]
+    told: tuple[Edge, ...] = ()
 
     def edges(self, *, standing: bool = False) -> Iterator[Edge]:
         """From rules to junctions, and on to queries; the junctions' places come after the queries'.
 
         `standing`: without those through which time moves on.
         """
+        yield from self.told
         for place, junction in enumerate(self.junctions, len(self.queries)):
             for made in junction.made:
                 yield self.made[made].rule, place
@@ -108,7 +112,7 @@ def feeding(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> Feed
     graphs: list[str | None] = []
     for place, (query, dataset) in enumerate(zip(queries, datasets, strict=True)):
         for number, leaf in enumerate(query_leaves(query, dataset) if written else ()):
-            for graph in sorted(rule_graphs(leaf.sources) & written, key=str):
+            for graph in sorted(written_graphs(leaf.sources) & written, key=str):
                 for look_up in look_ups(leaf.pattern):
                     asked.append((place, number, look_up))
                     graphs.append(graph)
@@ -145,7 +149,9 @@ def _timeless(
     passed: set[int] = set()  # the junctions, by identity, that a timeless rule has reached
     while waiting:
         rule = waiting.pop()
-        if rule in timeless or not can_be_timeless(queries[rule].pattern, datasets[rule], found[rule]):
+        if rule in timeless or queries[rule].continuous is not None:
+            continue
+        if not can_be_timeless(queries[rule].pattern, datasets[rule], found[rule]):
             continue
         timeless.add(rule)
         for junction in meetings.get(rule, ()):
@@ -170,7 +176,7 @@ def rules_and_scans(network: Sequence[Step]) -> list[tuple[list[int], list[int]]
     scans: list[int] = []
     sought: list[tuple[str | None, LookUp]] = []
     for place, step in enumerate(network):
-        if isinstance(step, Constructed) and step.feeds:
+        if isinstance(step, (Constructed, Streamed)) and step.feeds:
             rules += [place] * len(step.template)
             made += [(step.target, triple) for triple in step.template]
         elif isinstance(step, Scan):
@@ -242,6 +248,8 @@ def programs(fed: Feeding, names: Sequence[str] | None = None) -> tuple[RuleProg
         rules = dict.fromkeys(fed.made[each].rule for each in junction.made)
         readers = dict.fromkeys(fed.sought[each].query for each in junction.sought)
         meetings[group[place]].append((tuple(rules), tuple(readers)))
+    for rule, reader in fed.told:
+        meetings[group[rule]].append(((rule,), (reader,)))
     return tuple(
         RuleProgram(
             tuple(places),

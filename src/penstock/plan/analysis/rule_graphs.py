@@ -9,7 +9,16 @@ from dataclasses import replace
 from penstock.algebra.nodes import Construct, Describe, Query, is_rule
 from penstock.plan.analysis.reads import sources_read
 from penstock.plan.catalog import ActiveDataset, Catalog
-from penstock.plan.sources import RuleGraph, Source, Sources, changing, rule_graphs, streams, timed
+from penstock.plan.sources import (
+    RuleGraph,
+    Source,
+    Sources,
+    changing,
+    rule_graphs,
+    streams,
+    timed,
+    written_number,
+)
 
 
 def with_rules(catalog: Catalog, queries: Sequence[Query]) -> Catalog:
@@ -24,12 +33,18 @@ def with_rules(catalog: Catalog, queries: Sequence[Query]) -> Catalog:
 
 
 def _origins(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> dict[str | None, Sources]:
-    """For each graph that rules write the streams and static graphs that it comes from in the end."""
+    """For each graph that rules write the streams and static graphs that it comes from in the end.
+
+    What a continuous query gives comes from nowhere else: it is a stream of its own.
+    """
     found: defaultdict[str | None, set[Source]] = defaultdict(set)
     readers: defaultdict[str | None, set[str | None]] = defaultdict(set)
     for query, dataset in zip(queries, datasets, strict=True):
         if is_rule(query):
             target = target_of(query)
+            if query.continuous is not None:
+                found[target].add(RuleGraph(target, timed=True))
+                continue
             for source in sources_read(query.pattern, dataset):
                 if isinstance(source, RuleGraph):
                     readers[source.iri].add(target)
@@ -55,9 +70,13 @@ def instant_streams(
 ) -> tuple[frozenset[int], ...]:
     """For each query the streams whose elements' ends are its instants.
 
-    Those it reads; and if it reads a graph that rules write, those that this comes from.
+    Those it reads; and if it reads a graph that rules write, those that this comes from. What a
+    continuous query gives is such a stream, too.
     """
-    written = {graph: streams(sources) for graph, sources in _origins(queries, datasets).items()}
+    written = {
+        graph: streams(sources).union(map(written_number, rule_graphs(sources)))
+        for graph, sources in _origins(queries, datasets).items()
+    }
     found = []
     for query, dataset in zip(queries, datasets, strict=True):
         sources = sources_read(query.pattern, dataset)

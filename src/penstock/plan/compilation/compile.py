@@ -48,7 +48,7 @@ def compile_query(
     compiler = Compiler(query)
     if query.continuous is not None:
         context = Context(catalog.dataset_of(query), instants, key)
-        return compiler.reported(query, catalog, context)
+        return compiler.reported(query, catalog, context, feeds=feeds)
     if query.scope == ELEMENT:
         dataset = catalog.in_elements(query.dataset)
         return steps.PerElement(compiler.in_elements(query, Context(dataset, instants, event=True)))

@@ -25,7 +25,7 @@ from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.joining import TOGETHER, connected
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
-from penstock.plan.compilation.windows import Evaluations, evaluations, reported
+from penstock.plan.compilation.windows import Evaluations, evaluations, in_elements, reported
 from penstock.plan.sources import Sources, Window, windows
 from penstock.plan.step import Step
 from penstock.plan.windowing import (
@@ -35,6 +35,7 @@ from penstock.plan.windowing import (
     Latest,
     Retimed,
     Stamped,
+    Streamed,
     Timeless,
     Windowed,
 )
@@ -55,8 +56,8 @@ ENDS_INSIDE = Relation(
 def window_in(name: NamedNode, dataset: ActiveDataset) -> Window:
     """The window of that name."""
     found = windows(dataset.by_name.get(name.value, frozenset()))
-    if len(found) != 1:
-        raise QueryError(f"WINDOW {name}: there is no window of that name, or its stream is registered twice")
+    if not found:
+        raise QueryError(f"WINDOW {name}: there is no window of that name")
     return found[0]
 
 
@@ -161,10 +162,9 @@ class SequenceCompiler(PathCompiler):
     @abstractmethod
     def answers(self, query: a.Query, context: Context, *, feeds: bool) -> Step: ...
 
-    def reported(self, query: a.Query, catalog: Catalog, context: Context) -> Step:
+    def reported(self, query: a.Query, catalog: Catalog, context: Context, *, feeds: bool) -> Step:
         """What a continuous query gives when its windows report."""
-        own = (catalog.windows_of(each, timeless=False) for each in query.continuous.windows)
-        self.windows = frozenset().union(*own)
+        self.windows = frozenset(catalog.shown_by(each, timeless=False) for each in query.continuous.windows)
         evaluated = evaluations(query.continuous, catalog)
         elements = query.continuous.view is View.ELEMENT
         if elements and must_cut_first(query.pattern, context.dataset):
@@ -176,7 +176,10 @@ class SequenceCompiler(PathCompiler):
             step = self.once_cut(step, cuts)
         elif isinstance(query, a.Ask):
             cuts = ()
-        return reported(query.continuous.operator, evaluated, step, cuts)
+        step = reported(query.continuous.operator, evaluated, step, cuts)
+        if feeds and a.is_rule(query):
+            return Streamed(step, query.template, self.name, query.target.value)
+        return step
 
     def _cut_by(self, node: a.Pattern, context: Context) -> Cuts:
         """The windows that are yet to cut the solutions of a pattern."""
@@ -210,7 +213,7 @@ class SequenceCompiler(PathCompiler):
         window, element = context.window, context.told_by
         own = frozenset((window,))
         if window.spec.kind is not Kind.TRIPLES:
-            own = frozenset((window.stream,))
+            own = in_elements(window)
         alone = replace(context.dataset, default=own)
         inside = replace(context, window=None, told_by=None, within=None, dataset=alone)
         if element is None:

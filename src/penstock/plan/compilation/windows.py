@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.algebra.windows import Continuous, Kind, Report, StreamOperator, View, WindowSpec
 from penstock.errors import QueryError
 from penstock.plan import steps
 from penstock.plan.catalog import Catalog
-from penstock.plan.sources import Window
+from penstock.plan.sources import RuleGraph, Sources, Stream, Window
 from penstock.plan.step import Step
 from penstock.plan.windowing import (
     Counted,
@@ -27,17 +27,26 @@ def in_window(window: Window, triple: tuple[Term | str, ...], key: str | None, h
     """The rows of a window that match a triple (as `Scan` has it), while they are in it."""
     if window.spec.kind is Kind.TRIPLES:
         return Matched(counted(window), *triple, hidden)
-    scan = steps.Scan(*triple, frozenset((window.stream,)), key, hidden)
+    scan = steps.Scan(*triple, in_elements(window) if hidden else window.streams, key, hidden)
     return Windowed(scan, window.spec, window.timeless)
+
+
+def in_elements(window: Window) -> Sources:
+    """What a window looks at, read element by element."""
+    return frozenset(
+        replace(each, elements=True) if isinstance(each, RuleGraph) else each for each in window.streams
+    )
 
 
 def counted(window: Window) -> Step:
     """All triples of a window that counts them."""
-    own = frozenset((window.stream,))
-    if not window.derives:
+    own = in_elements(window)
+    reasoned = frozenset(each for each in own if isinstance(each, Stream))  # only what comes from outside is
+    if not (window.derives and reasoned):
         every = steps.Scan("s", "p", "o", own, element=True)
         return Counted(steps.Unique(every), window.spec, window.timeless)
-    stated, derived = (kind("s", "p", "o", own, element=True) for kind in (StatedScan, DerivedScan))
+    stated = StatedScan("s", "p", "o", own, element=True)
+    derived = DerivedScan("s", "p", "o", reasoned, element=True)
     return Counted(steps.Unique(stated), window.spec, window.timeless, derived)
 
 
@@ -63,11 +72,7 @@ def evaluations(continuous: Continuous, catalog: Catalog) -> Evaluations:
                 hint="give it a slide (STEP), or let it report on change",
             )
     graphs = continuous.view is View.GRAPH
-    found = [
-        source
-        for window in continuous.windows
-        for source in sorted(catalog.windows_of(window, timeless=graphs), key=lambda each: each.stream.place)
-    ]
+    found = [catalog.shown_by(window, timeless=graphs) for window in continuous.windows]
     counting = tuple(counted(each) for each in found if each.spec.kind is Kind.TRIPLES)
     return Evaluations(tuple(found), continuous.report, counting)
 

@@ -122,7 +122,7 @@ class Detector(StatefulProcessor):
             place += 1
         watermark, ended = clock.advance(seen, **said), said["ended"]
         step = hosts.step(
-            self.job, shard, _batch(), stamp, self._stored_chunks, payloads, watermark, ended,
+            self.job, shard, _batch(), stamp, self._stored_chunks, payloads, clock.come, ended,
             (known, knowledge),
         )  # fmt: skip
         for name in step.deletes:

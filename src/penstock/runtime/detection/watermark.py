@@ -61,6 +61,13 @@ class Watermark:
             self.watermark = max(self.watermark, reached - self.lateness)
         return self.watermark
 
+    @property
+    def come(self) -> int:
+        """What time has come to by what was read, also when the streams are over."""
+        if self.watermark != FOREVER:
+            return self.watermark
+        return max(self.ends.values()) - self.lateness if self.ends else NEVER
+
     def ends_text(self) -> str:
         return json.dumps(sorted(self.ends.items()))
 

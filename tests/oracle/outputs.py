@@ -1,0 +1,110 @@
+"""Queries that read each other's output streams, by the definition of decision 0013.
+
+    everything(queries, data)  ->  for each query what it gives
+
+All queries are evaluated over what all of them gave the last time, beginning with nothing, until nothing
+changes. Where none reads its own output, that is after as many rounds as the longest chain has queries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from oracle.canonical import canonical
+from oracle.cases import Case, Element
+from oracle.closure import closure
+from oracle.evaluate import Effort, TooManySolutions
+from oracle.model import Occurrence, Stream, TimedDataset
+from oracle.queries import evaluate_query, occurrences_of
+from oracle.window_generator import LONGEST, knowledge_of, streams_of
+from oracle.window_model import ContinuousQuery
+from oracle.windows import Clock, Given, as_elements, given
+from penstock.algebra import Query
+from penstock.algebra.nodes import is_rule
+from penstock.terms import NamedNode
+
+Outputs = Mapping[Query, list[Element]]
+"""The elements of the streams that queries give; equal queries are one."""
+
+
+def everything(queries: Sequence[Query], data: Case) -> list[Counter]:
+    """What each query gives: ⟨instant, row⟩ of a continuous one, else timed rows, as often as they are."""
+    outputs: Outputs = {}
+    for _ in range(len(queries) + 1):
+        found = {query: elements_of(query, queries, data, outputs) for query in queries if _gives(query)}
+        if found == outputs:
+            return [_answers(query, queries, data, outputs) for query in queries]
+        outputs = found
+    raise ValueError("a query reads its own output")
+
+
+def _gives(query: Query) -> bool:
+    return is_rule(query) and query.target is not None
+
+
+def elements_of(query: Query, queries: Sequence[Query], data: Case, outputs: Outputs) -> list[Element]:
+    """One element for each evaluation and start; of a rule, one for each interval."""
+    if query.continuous is not None:
+        return as_elements(_given(query, data, outputs))
+    graphs: dict[tuple[int, int], dict] = {}
+    found = evaluate_query(query, _closed(queries, data, outputs), now=data.now, effort=Effort())
+    for each in occurrences_of(found):
+        if each.end is not None:  # what follows from static knowledge alone is in no element
+            graphs.setdefault((each.start, each.end), {})[each.triple] = None
+    return [
+        Element(tuple(sorted(triples, key=str)), *interval) for interval, triples in sorted(graphs.items())
+    ]
+
+
+def until(data: Case) -> int:
+    """The last instant that time comes to by what arrives: it has passed those before the watermark."""
+    ends = [element.end for batch in data.arriving() for _, element in batch]
+    return max(ends, default=0) - data.lateness - 1
+
+
+def _given(query: Query, data: Case, outputs: Outputs) -> list[Given]:
+    how = query.continuous
+    streams: dict[NamedNode, list[Element]] = {window.stream: [] for window in how.windows}
+    streams |= streams_of(data)
+    for other, elements in outputs.items():
+        streams[other.target] = [*streams.get(other.target, ()), *elements]
+    taken_apart = ContinuousQuery(query, how.windows, how.report, how.operator, how.view)
+    if len(Clock(taken_apart, streams, until=until(data)).evaluations()) > LONGEST:
+        raise TooManySolutions(f"more than {LONGEST} evaluations")
+    return given(taken_apart, streams, knowledge_of(data), now=data.now, effort=Effort(), until=until(data))
+
+
+def _closed(queries: Sequence[Query], data: Case, outputs: Outputs) -> TimedDataset:
+    """What queries without windows read: a stream that a continuous query gives is a graph with its name."""
+    named = dict(data.dataset.named)
+    for query, elements in outputs.items():
+        if query.continuous is not None:
+            occurrences = (Occurrence(*t, each.start, each.end) for each in elements for t in each.triples)
+            stream = Stream(frozenset(occurrences), frozenset(each.end for each in elements))
+            named[query.target] = (*named.get(query.target, ()), stream)
+    rules = [query for query in queries if is_rule(query) and query.continuous is None]
+    return closure(rules, replace(data.dataset, named=named), now=data.now, effort=Effort())
+
+
+def _answers(query: Query, queries: Sequence[Query], data: Case, outputs: Outputs) -> Counter:
+    if query.continuous is None:
+        rows = evaluate_query(query, _closed(queries, data, outputs), now=data.now, effort=Effort()).rows
+        return canonical((row.bindings, row.start, row.end) for row in rows)
+    if _gives(query):
+        return canonical(
+            (dict(zip(("subject", "predicate", "object"), triple, strict=True)), each.start, each.end)
+            for each in outputs[query]
+            for triple in each.triples
+        )
+    by_instant: dict[int, list] = {}
+    for instant, row, count in _given(query, data, outputs):
+        by_instant.setdefault(instant, []).extend(count * [(row.bindings, row.start, row.end)])
+    return Counter(
+        {
+            (instant, row): count
+            for instant, rows in by_instant.items()
+            for row, count in canonical(rows).items()
+        }
+    )
