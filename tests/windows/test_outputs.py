@@ -272,5 +272,12 @@ def test_a_rule_may_derive_more_from_what_another_one_has_led_to():
     counts = ("c-sparql", "REGISTER STREAM :n AS CONSTRUCT { ?x :count ?n } FROM STREAM :o [RANGE 10s] "
               "WHERE { { SELECT ?x (COUNT(?y) AS ?n) WHERE { ?x :then ?y } GROUP BY ?x } }")  # fmt: skip
     plan(SOON, counts, ("ep-sparql", last.format("many")))
-    with pytest.raises(QueryError, match=r"`n` reads its own output: `n` → <\S+/n> → `query 3` → `o` → <"):
+    with pytest.raises(QueryError, match=r"`n` reads its own output: `n` → <\S+/n> → `query-3` → `o` → <"):
         plan(SOON, counts, ("ep-sparql", last.format("p")))
+
+
+def test_what_is_not_fed_is_no_stream():
+    reader = ("c-sparql", "SELECT ?x FROM STREAM :o [RANGE 10s] WHERE { ?x :q ?v }")
+    parsed = [parse_query(PROLOGUE + text, language=language) for language, text in (CLOSES, reader)]
+    with pytest.raises(QueryError, match="not registered, and no query gives it"):
+        pipeline.plan(parsed, [StreamName(iri(":s").value)], feed=False)

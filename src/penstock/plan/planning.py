@@ -85,7 +85,8 @@ def make_plan(
     `keys` are the variables (or None) by which the stored rows of some queries are spread.
     """
     queries = [each.query for each in parsed]
-    catalog = catalog.with_targets(queries)
+    if feeds:
+        catalog = catalog.with_targets(queries)
     for each in parsed:
         _refuse_unknown(each, catalog, _given_as_solutions(parsed, names))
     if feeds:
