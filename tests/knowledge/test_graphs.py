@@ -38,7 +38,7 @@ def test_each_triple_is_there_once_whatever_the_order():
     for count in (0, 1, 2, 60):
         triples = random_triples(random, count)
         graph = graph_of(triples, "http://e/g", key=random.getrandbits(62))
-        assert sorted(map(str, triples_of(graph))) == sorted(map(str, set(triples)))
+        assert triples_of(graph) == list(dict.fromkeys(triples))  # as they came
         random.shuffle(triples)
         assert graph_of(triples, None, key=graph.key).digest == graph.digest
         more = graph_of([*triples, (*TERMS[:2], Literal("new"))], None, key=graph.key)

@@ -335,3 +335,32 @@ def enter_all(table, count, texts, used, ids, offsets, data, base, base_texts):
             used += end - begin
             count += 1
     return count, used, -1
+
+
+@njit(cache=True)
+def _first_of_each(triples, slots):
+    """Whether each triple is the first one of its kind; `slots`, all -1, has room for twice as many."""
+    first = np.ones(triples.shape[1], np.bool_)
+    for i in range(triples.shape[1]):
+        s, p, o = triples[0, i], triples[1, i], triples[2, i]
+        value = np.uint64(s) * np.uint64(0xBF58476D1CE4E5B9)
+        value += np.uint64(p) * np.uint64(0x94D049BB133111EB)
+        value += np.uint64(o) * np.uint64(0xA0761D6478BD642F)
+        slot = np.int64(value >> np.uint64(32)) & (slots.size - 1)
+        while slots[slot] >= 0:
+            other = slots[slot]
+            if triples[0, other] == s and triples[2, other] == o and triples[1, other] == p:
+                first[i] = False
+                break
+            slot = (slot + 1) & (slots.size - 1)
+        else:
+            slots[slot] = i
+    return first
+
+
+def distinct_triples(triples: np.ndarray) -> np.ndarray:
+    """Each triple of (3, n) once, in the order in which they first come."""
+    triples = np.ascontiguousarray(triples)
+    slots = np.full(max(16, 1 << (2 * triples.shape[1]).bit_length()), -1, np.int32)
+    first = _first_of_each(frozen(triples), slots)
+    return triples if first.all() else triples[:, first]

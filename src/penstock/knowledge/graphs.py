@@ -11,6 +11,7 @@ import numpy as np
 from pyoxigraph import Quad
 
 from penstock.columns.ids import HASHED, hash_texts
+from penstock.columns.interning import distinct_triples
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.graphs import columns_of, read_graph
 from penstock.decode.triples import Triples
@@ -19,7 +20,10 @@ from penstock.terms import NamedNode, Term
 
 @dataclass(frozen=True, eq=False)
 class StaticGraph:
-    """The distinct triples of one graph; `triples` has a row each for subject, predicate, object."""
+    """The distinct triples of one graph; `triples` has a row each for subject, predicate, object.
+
+    They stand as they were read: what belongs together stands together in most files.
+    """
 
     iri: str | None
     triples: np.ndarray
@@ -29,7 +33,7 @@ class StaticGraph:
     @classmethod
     def of(cls, iri: str | None, triples: np.ndarray, terms: TermTable) -> StaticGraph:
         """A graph of some triples; `terms` may know others, too."""
-        return cls(iri, _distinct(triples), terms.subset(triples.reshape(-1)), terms.key)
+        return cls(iri, distinct_triples(triples), terms.subset(triples.reshape(-1)), terms.key)
 
     def __len__(self) -> int:
         return self.triples.shape[1]
@@ -37,7 +41,8 @@ class StaticGraph:
     @cached_property
     def digest(self) -> str:
         """The same for the same triples, with the ids of the same key."""
-        return hashlib.blake2b(np.ascontiguousarray(self.triples), digest_size=16).hexdigest()
+        ordered = self.triples[:, np.lexsort(self.triples[::-1])]
+        return hashlib.blake2b(np.ascontiguousarray(ordered), digest_size=16).hexdigest()
 
     def predicates(self) -> frozenset[str]:
         """The IRIs that stand as predicates."""
@@ -52,7 +57,7 @@ class StaticGraph:
         terms = TermTable(TermChunk(ids, self.terms.offsets, self.terms.data), key=key).chunk()
         triples, hashed = self.triples.copy(), self.triples >= HASHED
         triples[hashed] = ids[np.searchsorted(self.terms.ids, self.triples[hashed])]
-        return StaticGraph(self.iri, _distinct(triples), terms, key)
+        return StaticGraph(self.iri, distinct_triples(triples), terms, key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +82,6 @@ class Knowledge:
             StaticGraph(name, triples, self.terms.subset(triples.reshape(-1)), self.terms.key)
             for name, triples in zip(self.names, self.triples, strict=True)
         ]
-
-
-def _distinct(triples: np.ndarray) -> np.ndarray:
-    """Each triple once, in the order of their ids."""
-    triples = triples[:, np.lexsort(triples[::-1])]
-    first = np.ones(triples.shape[1], bool)
-    first[1:] = (triples[:, 1:] != triples[:, :-1]).any(axis=0)
-    return triples if first.all() else triples[:, first]
 
 
 def triples_without(graphs: Sequence[StaticGraph], others: Sequence[StaticGraph]) -> np.ndarray:
@@ -122,10 +119,10 @@ def _graphs(portions: Iterable[Triples], iri: str | None, key: int) -> list[Stat
         table.add_chunk(portion.terms)
         columns.append(portion.columns)
     quads = np.concatenate(columns, axis=1)
+    if not quads[3].any():
+        return [StaticGraph(iri, distinct_triples(quads[:3]), table.chunk(), key)]
     names, first = np.unique(quads[3], return_index=True)
     named = [int(name) for name in names[np.argsort(first)] if name]
-    if not named:
-        return [StaticGraph(iri, _distinct(quads[:3]), table.chunk(), key)]
     parts: dict[str | None, list[np.ndarray]] = {iri: [quads[:3, quads[3] == 0]]}
     for name in named:  # one of them may have the name that was given to the default graph
         parts.setdefault(_name(table.term(name)), []).append(quads[:3, quads[3] == name])

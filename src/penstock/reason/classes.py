@@ -15,7 +15,7 @@ from penstock.reason.quads import (
     IRI,
     PATH,
     enter,
-    entered,
+    enter_all,
     find,
     key_of,
     mixed,
@@ -106,7 +106,8 @@ def appended(table, count, s, p, o, g, e, flag, rule):
         more_rows[:count], more_flags[:count], more_by[:count] = rows, flags, by
         rows, flags, by = more_rows, more_flags, more_by
     if 2 * count >= slots.size:
-        slots = entered(rows, count, 2 * slots.size)
+        slots = np.full(2 * slots.size, -1, np.int32)
+        enter_all(rows, count, slots)
     rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3], rows[count, 4] = s, p, o, g, e
     flags[count] = flag
     by[count] = rule

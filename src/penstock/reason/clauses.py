@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count, product
 
 from penstock.algebra import nodes as a
@@ -92,6 +93,7 @@ class Clause:
         """The variables that the body binds, in the order in which they come."""
         return list(dict.fromkeys(var for atom in self.body for var in atom.variables()))
 
+    @cached_property
     def invents(self) -> bool:
         return any(isinstance(each, BlankNode) for atom in self.head for each in atom.positions)
 
@@ -317,7 +319,7 @@ class _Reader:
             None if shown is None else tuple(shown),
         )
         # What was replaced by a term or another variable is told all the same, and names invented nodes.
-        told = shown if shown is not None else _visible(named) if made.invents() else ()
+        told = shown if shown is not None else _visible(named) if made.invents else ()
         others = tuple((var, named[var]) for var in told if named.get(var, var) != var)
         made = replace(made, binds=(*made.binds, *others))
         yield made

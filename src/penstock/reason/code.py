@@ -120,7 +120,7 @@ def in_python(clause: Clause) -> bool:
         clause.is_check
         or bool(clause.binds)
         or bool(clause.tables)
-        or clause.invents()
+        or clause.invents
         or not all(native(each, clause) for each in clause.conditions)
     )
 

@@ -67,7 +67,7 @@ def _named(atom: Atom, name) -> Atom:
 
 def depends(clause: Clause) -> set[Var]:
     """The variables of which it matters for a clause which of several equals they are."""
-    if clause.invents():
+    if clause.invents:
         return set(clause.variables())
     expressions = [*clause.conditions, *(expression for _, expression in clause.binds)]
     looked_at = set().union(*map(variables_in, expressions), *(table.vars for table in clause.tables))
@@ -106,7 +106,7 @@ def _symmetric(clause: Clause) -> NamedNode | None:
 
 
 def _only_joins(clause: Clause) -> bool:
-    return not (clause.is_check or clause.conditions or clause.binds or clause.tables or clause.invents())
+    return not (clause.is_check or clause.conditions or clause.binds or clause.tables or clause.invents)
 
 
 def _role(clause: Clause, predicate: NamedNode):

@@ -48,7 +48,7 @@ class Inventing:
             deepest = max(deepest, self._enter(clause, column[new], next_[new]))
         count = self.counts[clause.rule]
         if deepest > self.most_generations or (deepest > SHALLOW and count > self.most_invented):
-            what = "invents blank nodes" if clause.invents() else "computes new terms"
+            what = "invents blank nodes" if clause.invents else "computes new terms"
             raise InputError(
                 f"the rule {clause.rule} {what} without end: {count:,} so far",
                 hint="what it makes lets it make more; let it begin from triples that it does not itself"

@@ -15,7 +15,7 @@ from penstock.reason.classes import breaks, renamed, representative, stale
 from penstock.reason.code import COPIED, NEW_PATH, WORKINGS_ID
 from penstock.reason.leading import HEADS, NEXT, WAY, begin_anew, note_leading, pays, recalled, remember
 from penstock.reason.matching import advance, entry_of, fits, open_to, pair_of, term_at
-from penstock.reason.quads import DEAD, LITERAL, PATH, enter, entered, find, link
+from penstock.reason.quads import DEAD, LITERAL, PATH, enter, entered, find, larger, link
 
 # What is counted: rows that are there, taken, and taken again; solutions and pairs that are given out; the
 # row that is being taken, whether it is for another time, and how much was given out before it.
@@ -23,23 +23,20 @@ COUNT, DONE, TURN, GIVEN, PAIRED, ROW, REPEATED, GIVEN_BEFORE, PAIRED_BEFORE, DR
 FINISHED, ROOM, STALE, BROKEN = range(4)  # why `take` has stopped
 
 
-@njit(cache=True)
+@njit(cache=True, allocates=False)
+def link_all(rows, by, first, last, masks, keys, entries, places, heads, following):
+    """Enters rows into indexes that have room for them."""
+    for row in range(first, last):
+        entry = entry_of(keys, entries, rows[row, 1])
+        link(rows, by, heads, following, masks, places[entry, 2], row)
+
+
 def relinked(rows, by, done, masks, keys, entries, places, size):
     """Larger indexes, with so many rows in them."""
     heads = np.full((masks.size, 2 * size), -1, np.int32)
     following = np.empty((masks.size, size), np.int32)
-    for row in range(done):
-        entry = entry_of(keys, entries, rows[row, 1])
-        link(rows, by, heads, following, masks, places[entry, 2], row)
+    link_all(rows, by, 0, done, masks, keys, entries, places, heads, following)
     return heads, following
-
-
-@njit(cache=True)
-def larger(array, count):
-    """Twice the room, with so many in it."""
-    more = np.zeros((2 * array.shape[0], *array.shape[1:]), array.dtype)
-    more[:count] = array[:count]
-    return more
 
 
 @njit(cache=True, allocates=False, inline="always")
@@ -231,6 +228,15 @@ def take(code, below, table, limit, memory, again, classes, equal, fragile, scra
 
 
 @njit(cache=True)
+def taken(code, below, table, limit, memory, again, classes, equal, fragile, scratch, made, counters):
+    """As `take`, but rows that are not by representatives are renamed; also gives back the table."""
+    while True:
+        why = take(code, below, table, limit, memory, again, classes, equal, fragile, scratch, made, counters)
+        if why != STALE:
+            return table, why
+        table, counters[COUNT] = renamed(classes, table, counters[COUNT], counters[DONE])
+
+
 def close(code, below, table, count, done, limit, derived, dropped, memory, again, classes, equal, fragile):
     """Takes rows `again`, then rows until none waits, or `limit` have been taken.
 
@@ -253,35 +259,36 @@ def close(code, below, table, count, done, limit, derived, dropped, memory, agai
     kept = np.empty_like(dropped)
     counters = np.zeros(10, np.int64)
     counters[COUNT], counters[DONE] = count, done
+    about = again, classes, equal, fragile, scratch
     while True:
         made = derived, dropped, kept, found, pairs
-        why = take(code, below, table, limit, memory, again, classes, equal, fragile, scratch, made, counters)
-        count = counters[COUNT]
-        if why == STALE:
-            table, counters[COUNT] = renamed(classes, table, count, counters[DONE])
-        elif why == ROOM:
-            rows, flags, by, slots, heads, following = table
-            if count == rows.shape[0]:
-                rows, flags, by = larger(rows, count), larger(flags, count), larger(by, count)
-            if 2 * count >= slots.size:
-                slots = entered(rows, count, 2 * slots.size)
-            if counters[GIVEN] == found.shape[0]:
-                found = larger(found, counters[GIVEN])
-            if counters[PAIRED] == pairs.shape[0]:
-                pairs = larger(pairs, counters[PAIRED])
-            if counters[DONE] >= following.shape[1]:
-                size = 2 * following.shape[1]
-                while size < count:
-                    size *= 2
-                about = code.masks, code.keys, code.entries, code.places
-                heads, following = relinked(rows, by, counters[DONE], *about, size)
-            table = rows, flags, by, slots, heads, following
-            if counters[REPEATED]:
-                counters[GIVEN], counters[PAIRED] = counters[GIVEN_BEFORE], counters[PAIRED_BEFORE]
-        else:
+        table, why = taken(code, below, table, limit, memory, *about, made, counters)
+        count, done, given, paired = (int(counters[each]) for each in (COUNT, DONE, GIVEN, PAIRED))
+        if why != ROOM:
             break
-    found, pairs = found[: counters[GIVEN]], pairs[: counters[PAIRED]]
-    return table, counters[COUNT], counters[DONE], found, pairs, counters[TURN], why == BROKEN
+        table = with_room(code, table, count, done)
+        if given == len(found):
+            found = larger(found, 2 * given, given)
+        if paired == len(pairs):
+            pairs = larger(pairs, 2 * paired, paired)
+        if counters[REPEATED]:
+            counters[GIVEN], counters[PAIRED] = counters[GIVEN_BEFORE], counters[PAIRED_BEFORE]
+    return table, count, done, found[:given], pairs[:paired], int(counters[TURN]), why == BROKEN
+
+
+def with_room(code, table, count, done):
+    """The table, with twice the room where it is full."""
+    rows, flags, by, slots, heads, following = table
+    if count == len(rows):
+        rows, flags, by = (larger(each, 2 * count, count) for each in (rows, flags, by))
+    if 2 * count >= len(slots):
+        slots = entered(rows, count, 2 * len(slots))
+    if done >= following.shape[1]:
+        size = 2 * following.shape[1]
+        while size < count:
+            size *= 2
+        heads, following = relinked(rows, by, done, code.masks, code.keys, code.entries, code.places, size)
+    return rows, flags, by, slots, heads, following
 
 
 @njit(cache=True)

@@ -23,7 +23,6 @@ from penstock.reason.support import (
     backward,
     chained,
     instances,
-    linked_further,
     located,
     lost,
     still_there,
@@ -215,7 +214,7 @@ class Maintenance:
             size = power_of_two(2 * quads.count)
             self._heads, self._following = kernel.relinked(quads.rows, quads.by, quads.count, *about, size)
         else:
-            linked_further(
+            kernel.link_all(
                 quads.rows, quads.by, self._linked, quads.count, *about, self._heads, self._following
             )
         self._linked = quads.count

@@ -81,12 +81,16 @@ def enter(rows, slots, row):
     slots[at] = row
 
 
-@njit(cache=True)
-def entered(rows, count, size):
-    """New slots, with so many rows entered."""
-    slots = np.full(size, -1, np.int32)
+@njit(cache=True, allocates=False)
+def enter_all(rows, count, slots):
     for row in range(count):
         enter(rows, slots, row)
+
+
+def entered(rows: np.ndarray, count: int, size: int) -> np.ndarray:
+    """New slots, with so many rows entered."""
+    slots = np.full(size, -1, np.int32)
+    enter_all(rows, count, slots)
     return slots
 
 
@@ -156,9 +160,9 @@ class Quads:
         needed = self.count + more
         if needed > len(self.rows):
             size = power_of_two(needed)
-            self.rows = _larger(self.rows, size, self.count)
-            self.flags = _larger(self.flags, size, self.count)
-            self.by = _larger(self.by, size, self.count)
+            self.rows = larger(self.rows, size, self.count)
+            self.flags = larger(self.flags, size, self.count)
+            self.by = larger(self.by, size, self.count)
         if 2 * needed > len(self.slots):
             self.slots = entered(self.rows, self.count, 2 * power_of_two(needed))
 
@@ -190,7 +194,12 @@ class Quads:
         return sum(array.nbytes for array in arrays)
 
 
-def _larger(array: np.ndarray, size: int, count: int) -> np.ndarray:
+def larger(array: np.ndarray, size: int, count: int) -> np.ndarray:
+    """Room for as many as `size`, with so many in it.
+
+    Whatever may become large is made here and not in a kernel: NumPy asks for huge pages, Numba does not,
+    and most of the time that a kernel waits for memory is for small ones.
+    """
     made = np.empty((size, *array.shape[1:]), array.dtype)
     made[:count] = array[:count]
     return made

@@ -247,7 +247,7 @@ class Selecting:
         """Whether a clause looks at classes; which instances derive what is watched, whatever the subject."""
         clause, none = self.clauses[instances.clause], np.zeros(len(instances), bool)
         premises = [atom for atom in clause.body if atom not in self.axioms[instances.clause]]
-        if len(premises) != 1 or instances.copies or clause.invents() or not clause.head:
+        if len(premises) != 1 or instances.copies or clause.invents or not clause.head:
             return False, none
         [premise] = premises
         if premise.graph is not None:

@@ -12,7 +12,7 @@ def _plain(clause: Clause) -> bool:
         not clause.is_check
         and not clause.binds
         and not clause.tables
-        and not clause.invents()
+        and not clause.invents
         and len(clause.head) == 1
         and clause.head[0].graph is None
     )

@@ -119,7 +119,7 @@ class Solutions:
         others += [each for _, each in clause.binds]
         whole = set().union(*map(variables_in, others), *(table.vars for table in clause.tables))
         whole |= set(clause.shown or ())
-        if clause.invents():
+        if clause.invents:
             whole |= set(self.columns)
         for condition in [*by_id, *by_id]:  # what is compared with what is needed whole is needed whole
             if whole & variables_in(condition):

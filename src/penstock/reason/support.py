@@ -28,7 +28,7 @@ from penstock.reason.code import (
     variables_of,
 )
 from penstock.reason.matching import chain_of, entry_of, fits, holds, pair_of, term_at, value_at
-from penstock.reason.quads import DEAD, EXPLICIT, find, key_of, link
+from penstock.reason.quads import DEAD, EXPLICIT, find, key_of
 
 FACT = -2
 """The rule of rows that hold without a condition."""
@@ -362,11 +362,3 @@ def located(rows, slots, wanted):
     for i in range(wanted.shape[0]):
         found[i] = find(rows, slots, wanted[i, 0], wanted[i, 1], wanted[i, 2], wanted[i, 3], 0)
     return found
-
-
-@njit(cache=True)
-def linked_further(rows, by, first, last, masks, keys, entries, places, heads, following):
-    """Enters more rows into indexes that have room for them."""
-    for row in range(first, last):
-        entry = entry_of(keys, entries, rows[row, 1])
-        link(rows, by, heads, following, masks, places[entry, 2], row)

@@ -95,7 +95,7 @@ def _surrogate_of(clause: Clause) -> Var | None:
 
     Its head says who has the surrogate, by the same property, and of which class it is.
     """
-    if len(clause.body) != 1 or clause.is_check or clause.tables or clause.invents():
+    if len(clause.body) != 1 or clause.is_check or clause.tables or clause.invents:
         return None
     [atom] = clause.body
     subject, predicate, literal = atom.positions[:3]
@@ -149,7 +149,7 @@ def _takes_one(clause: Clause) -> bool:
     taken = [atom for atom in clause.body if _is_open(atom)]
     if not taken:
         return True
-    if len(taken) > 1 or clause.is_check or clause.tables or clause.invents():
+    if len(taken) > 1 or clause.is_check or clause.tables or clause.invents:
         return False
     subject, predicate, object_ = taken[0].positions[:3]
     ends = {each for each in (subject, object_) if isinstance(each, Var)}
