@@ -72,7 +72,7 @@ def test_only_edges_are_joined(length, loop):
     assert int((quads.by[: quads.count] >= PATH).sum()) == pairs - length
     [index] = np.flatnonzero(quads.masks == 19)
     seen = 0
-    for row in quads.heads[index][quads.heads[index] >= 0].tolist():
+    for row in (quads.heads[index][quads.heads[index] > 0] - 1).tolist():
         while row >= 0:
             assert quads.by[row] < PATH
             seen, row = seen + 1, quads.following[index, row]

@@ -14,6 +14,7 @@ from penstock.reason.quads import (
     EXPLICIT,
     IRI,
     PATH,
+    catch_up,
     enter,
     enter_all,
     find,
@@ -92,7 +93,7 @@ def _unite(classes, winner, loser):
 @njit(cache=True)
 def appended(table, count, s, p, o, g, e, flag, rule):
     """Appends a row if it is not there yet. A path that is now an edge comes again, as an edge."""
-    rows, flags, by, slots, heads, following = table
+    rows, flags, by, slots = table[:4]
     there = find(rows, slots, s, p, o, g, e)
     if there >= 0:
         if not (by[there] >= PATH and rule < PATH and flags[there] < DEAD):
@@ -119,7 +120,7 @@ def appended(table, count, s, p, o, g, e, flag, rule):
         slots[at] = count
     else:
         enter(rows, slots, count)
-    return (rows, flags, by, slots, heads, following), count + 1
+    return (rows, flags, by, slots, table[4], table[5], table[6], table[7]), count + 1
 
 
 @njit(cache=True)
@@ -189,8 +190,8 @@ def _among(sorted_ids, id_):
 
 @njit(cache=True)
 def _rows_of(table, masks, done, id_, used):
-    """The rows, of those in the indexes, that are about an id."""
-    rows, flags, by, slots, heads, following = table
+    """The rows, of those that can be looked up, that are about an id."""
+    rows, flags, _, _, heads, following, _, register = table
     found = np.empty(16, np.int64)
     size = 0
     for position in range(3):
@@ -200,8 +201,9 @@ def _rows_of(table, masks, done, id_, used):
         index = 0
         while masks[index] != mask:
             index += 1
+        catch_up(table, index, mask, register.shape[0] - 1)
         key = key_of(id_, 0, id_, 0, 0, mask)
-        row = np.int64(heads[index, key & np.uint64(heads.shape[1] - 1)])
+        row = np.int64(heads[index, key & np.uint64(heads.shape[1] - 1)]) - 1
         while row >= 0:
             if rows[row, position] == id_ and flags[row] < DEAD:
                 if size == found.size:

@@ -29,7 +29,8 @@ ATOM, EXISTS, SAME, DIFFERENT, IS, IS_NOT = range(6)
 # it takes edges alone, in place of whether it stands before.
 CONSTANT, BOUND, FREE, EQUAL = range(4)
 LEADING = 11
-STEP_WIDTH = 12
+LITERAL_ALONE = 12  # 1 if what the atom binds as an object has to be a literal
+STEP_WIDTH = 13
 # *Leading* atoms are looked up first: those about nothing but the new row's predicate, or if that is a
 # constant, its object. What they are is then the same for all new rows with the same predicate (and object).
 ALONE, BY_PREDICATE, BY_OBJECT = range(3)
@@ -222,6 +223,7 @@ class Compiler:
         def take(place: int) -> None:
             atom = clause.body[place]
             self._atom(atom, slots, bound, before=place < delta, new=place == delta, edge=place == edge)
+            self.steps[-1][LITERAL_ALONE] = int(Call("ISLITERAL", (atom.object,)) in waiting)
             bound.update(atom.variables())
 
         def check(known: set[Var]) -> None:
@@ -275,7 +277,7 @@ class Compiler:
                 step[0] = EXISTS
             else:
                 step[1] = self._index(mask | BASE if edge else mask, atom.predicate)
-        self.steps.append([*step, 0])
+        self.steps.append([*step, 0, 0])
 
     def _index(self, mask: int, predicate) -> int:
         index = self.masks.setdefault(mask, len(self.masks))
@@ -296,8 +298,8 @@ class Compiler:
             else:
                 places += [CONSTANT, self.id(argument)]
         if condition.name == "SAMETERM":
-            return [DIFFERENT if negated else SAME, 0, 0, *places, 0, 0, 0, 0, 0]
-        return [IS_NOT if negated else IS, 0, 0, *places, CONSTANT, KINDS[condition.name], 0, 0, 0, 0, 0]
+            return [DIFFERENT if negated else SAME, 0, 0, *places, 0, 0, 0, 0, 0, 0]
+        return [IS_NOT if negated else IS, 0, 0, *places, CONSTANT, KINDS[condition.name], 0, 0, 0, 0, 0, 0]
 
     def _head(self, atom: Atom, slots: dict[Var, int]) -> list[int]:
         row: list[int] = []

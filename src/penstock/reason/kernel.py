@@ -1,8 +1,8 @@
 """The kernel: everything that follows from new rows, semi-naively, one row at a time.
 
-Rows wait in the table itself, in the order in which they came. A row that is taken enters the indexes
-and begins every variant whose first atom it matches; the other atoms are looked up among the rows
-before it, and below, in static knowledge. So each combination of rows is found exactly once: when
+Rows wait in the table itself, in the order in which they came. A row that is taken can be looked up from
+then on, and begins every variant whose first atom it matches; the other atoms are looked up among the
+rows before it, and below, in static knowledge. So each combination of rows is found exactly once: when
 its last row is taken. What it derives, if it is new, waits at the end of the table.
 """
 
@@ -15,7 +15,21 @@ from penstock.reason.classes import breaks, renamed, representative, stale
 from penstock.reason.code import COPIED, NEW_PATH, WORKINGS_ID
 from penstock.reason.leading import HEADS, NEXT, WAY, begin_anew, note_leading, pays, recalled, remember
 from penstock.reason.matching import advance, entry_of, fits, open_to, pair_of, term_at
-from penstock.reason.quads import DEAD, LITERAL, PATH, enter, entered, find, larger, link
+from penstock.reason.quads import (
+    DEAD,
+    LITERAL,
+    NAME,
+    PATH,
+    catch_up,
+    enter,
+    entered,
+    find,
+    full,
+    indexes,
+    larger,
+    link,
+    register_row,
+)
 
 # What is counted: rows that are there, taken, and taken again; solutions and pairs that are given out; the
 # row that is being taken, whether it is for another time, and how much was given out before it.
@@ -28,15 +42,29 @@ def link_all(rows, by, first, last, masks, keys, entries, places, heads, followi
     """Enters rows into indexes that have room for them."""
     for row in range(first, last):
         entry = entry_of(keys, entries, rows[row, 1])
-        link(rows, by, heads, following, masks, places[entry, 2], row)
+        for index in range(masks.size):
+            if places[entry, 2] >> index & 1:
+                link(rows, by, heads, following, index, masks[index], row)
 
 
-def relinked(rows, by, done, masks, keys, entries, places, size):
-    """Larger indexes, with so many rows in them."""
-    heads = np.full((masks.size, 2 * size), -1, np.int32)
-    following = np.empty((masks.size, size), np.int32)
-    link_all(rows, by, 0, done, masks, keys, entries, places, heads, following)
+def linked(rows, by, count, masks, keys, entries, places, size):
+    """Indexes for tables in which nothing is derived, with so many rows in them."""
+    heads, following = np.zeros((masks.size, 2 * size), np.int32), np.empty((masks.size, size), np.int32)
+    link_all(rows, by, 0, count, masks, keys, entries, places, heads, following)
     return heads, following
+
+
+@njit(cache=True, allocates=False)
+def catch_up_all(code, table):
+    """Enters all rows into the indexes in which they may be looked up."""
+    register = table[7]
+    every = register.shape[0] - 1
+    for line in range(register.shape[0]):
+        entry = entry_of(code.keys, code.entries, register[line, NAME]) if line < every else np.int64(0)
+        for index in range(code.masks.size):
+            over_all = code.masks[index] & 2 == 0
+            if code.places[entry, 2] >> index & 1 and over_all == (line == every):
+                catch_up(table, index, code.masks[index], line)
 
 
 @njit(cache=True, allocates=False, inline="always")
@@ -128,7 +156,7 @@ def take(code, below, table, limit, memory, again, classes, equal, fragile, scra
 
     If there is no room for what a row derives, it is taken once more: what it has derived is there then.
     """
-    rows, flags, by, slots, heads, following = table
+    rows, flags, by, _, _, following, previous, register = table
     steps, env, kinds = code.steps, scratch[0], scratch[1]
     limits, cells, ways, tried, _, _, state = memory
     merged = classes.shape[0] > 0
@@ -151,10 +179,9 @@ def take(code, below, table, limit, memory, again, classes, equal, fragile, scra
                     return STALE
                 if breaks(classes, fragile, rows, row):
                     return BROKEN
-            if row >= following.shape[1]:
+            if row >= following.shape[1] or full(register):
                 return ROOM
-            entry = entry_of(code.keys, code.entries, rows[row, 1])
-            link(rows, by, heads, following, code.masks, code.places[entry, 2], row)
+            register_row(rows, flags, previous, register, row)
             counters[DONE] += 1
         if flags[row] >= DEAD:
             continue
@@ -240,9 +267,8 @@ def taken(code, below, table, limit, memory, again, classes, equal, fragile, scr
 def close(code, below, table, count, done, limit, derived, dropped, memory, again, classes, equal, fragile):
     """Takes rows `again`, then rows until none waits, or `limit` have been taken.
 
-    `below` is static knowledge, with the same indexes; `table` is (rows, flags, by, slots, heads,
-    following). Gives back the table, count and done, and the solutions of clauses that are looked
-    at in Python: (clause, element, bindings …).
+    `below` is static knowledge, with the same indexes; `table` is that of `Quads`. Gives back the table,
+    count and done, and the solutions of clauses that are looked at in Python: (clause, element, bindings …).
 
     By `classes`, what is the same has a representative (`classes.py`), and rows are normalised when
     they are taken. If rows were derived with the predicate `equal`, it stops after the row: also given
@@ -278,17 +304,18 @@ def close(code, below, table, count, done, limit, derived, dropped, memory, agai
 
 def with_room(code, table, count, done):
     """The table, with twice the room where it is full."""
-    rows, flags, by, slots, heads, following = table
+    rows, flags, by, slots, heads, following, previous, register = table
     if count == len(rows):
         rows, flags, by = (larger(each, 2 * count, count) for each in (rows, flags, by))
     if 2 * count >= len(slots):
         slots = entered(rows, count, 2 * len(slots))
-    if done >= following.shape[1]:
-        size = 2 * following.shape[1]
-        while size < count:
+    size = following.shape[1]
+    if done >= size or full(register):
+        while size <= done or size < count:
             size *= 2
-        heads, following = relinked(rows, by, done, code.masks, code.keys, code.entries, code.places, size)
-    return rows, flags, by, slots, heads, following
+        made = indexes(rows, flags, done, len(code.masks), size)
+        heads, following, previous, register = made
+    return rows, flags, by, slots, heads, following, previous, register
 
 
 @njit(cache=True)

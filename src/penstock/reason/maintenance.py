@@ -148,6 +148,7 @@ class Maintenance:
         """The derived rows that have one of these as a premise, in order."""
         quads = self.run.quads
         marks = np.zeros(quads.count, np.bool_)
+        kernel.catch_up_all(self.run.program.code, quads.table)
         heads, found = lost(self.run.program.code, self._forward_store, quads.by, rows, marks)
         for number, columns in self._by_clause(found):
             others = located(quads.rows, quads.slots, self._made(number, columns))
@@ -212,7 +213,7 @@ class Maintenance:
         about = (code.masks, code.keys, code.entries, code.places)
         if quads.count > self._following.shape[1] or not self._linked:
             size = power_of_two(2 * quads.count)
-            self._heads, self._following = kernel.relinked(quads.rows, quads.by, quads.count, *about, size)
+            self._heads, self._following = kernel.linked(quads.rows, quads.by, quads.count, *about, size)
         else:
             kernel.link_all(
                 quads.rows, quads.by, self._linked, quads.count, *about, self._heads, self._following
@@ -256,7 +257,6 @@ class Maintenance:
             new[: len(kept)] = old[kept]
             setattr(quads, name, new)
         quads.slots = entered(quads.rows, quads.count, 2 * room)
-        quads.heads, quads.following = kernel.relinked(
-            quads.rows, quads.by, quads.count, code.masks, code.keys, code.entries, code.places, room
-        )
+        quads.masks = code.masks
+        quads.index(room)
         self._dead = self._linked = 0

@@ -6,8 +6,8 @@ import numpy as np
 
 from penstock.jit import njit
 from penstock.reason.classes import class_slot
-from penstock.reason.code import ATOM, BOUND, CONSTANT, DIFFERENT, EXISTS, FREE, IS, SAME
-from penstock.reason.quads import DEAD, LITERAL, find, key_of
+from penstock.reason.code import ATOM, BOUND, CONSTANT, DIFFERENT, EXISTS, FREE, IS, LITERAL_ALONE, SAME
+from penstock.reason.quads import DEAD, LAST, LITERAL, LITERALS, UP_TO, catch_up, find, key_of, line_of
 
 
 @njit(cache=True, allocates=False, inline="always")
@@ -69,7 +69,21 @@ def chain_of(steps, step, heads, masks, env, element):
         element,
         masks[index],
     )
-    return heads[index, key & np.uint64(heads.shape[1] - 1)]
+    return np.int64(heads[index, key & np.uint64(heads.shape[1] - 1)]) - 1
+
+
+@njit(cache=True, allocates=False)
+def chain_in(steps, step, table, masks, env, element):
+    """As `chain_of`, of a table whose indexes get their rows when they are looked into."""
+    register, index = table[7], steps[step, 1]
+    line = register.shape[0] - 1
+    if masks[index] & 2:
+        line = line_of(register, value_at(steps, step, 5, env))
+        if register[line, LAST] < 0 or steps[step, LITERAL_ALONE] > register[line, LITERALS]:
+            return np.int64(-1)
+    if register[line, UP_TO + index] < register[line, LAST]:
+        catch_up(table, index, masks[index], line)
+    return chain_of(steps, step, table[4], masks, env, element)
 
 
 @njit(cache=True, allocates=False)
@@ -130,7 +144,7 @@ def advance(code, below, table, row, done, classes, scratch, first, start, end, 
 
     The first way if `begin`. Other rows come from those that were taken, and from below.
     """
-    rows, flags, _, slots, heads, following = table
+    rows, flags, slots, following = table[0], table[1], table[3], table[5]
     low_rows, low_flags, low_slots, low_heads, low_following = below
     env, kinds, at, under = scratch[:4]
     steps, masks = code.steps, code.masks
@@ -161,7 +175,7 @@ def advance(code, below, table, row, done, classes, scratch, first, start, end, 
         index, place = steps[level, 1], level - first
         if forward:
             under[place] = False
-            at[place] = chain_of(steps, level, heads, masks, env, element)
+            at[place] = chain_in(steps, level, table, masks, env, element)
         other = at[place]
         forward = False
         while not forward:

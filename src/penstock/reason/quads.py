@@ -94,15 +94,88 @@ def entered(rows: np.ndarray, count: int, size: int) -> np.ndarray:
     return slots
 
 
+@njit(cache=True, allocates=False, inline="always")
+def link(rows, by, heads, following, index, mask, row):
+    """Puts a row at the beginning of its chain in an index; in `heads`, 0 is none and 1 the first row."""
+    if mask & BASE and by[row] >= PATH:
+        return
+    key = key_of(rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3], rows[row, 4], mask)
+    slot = key & np.uint64(heads.shape[1] - 1)
+    following[index, row] = heads[index, slot] - 1
+    heads[index, slot] = row + 1
+
+
+# Rows enter an index when it is looked into for their predicate: for most of them it never is. The register
+# has a line for each predicate (in a hash table): its last row, whether literals are among its objects, and
+# the last of its rows that each index has; the row before with the same predicate is in `previous`. One
+# more line, the last, is of all rows, for indexes that are not over predicates; in place of a name it has
+# the number of the others.
+NAME, LAST, LITERALS, UP_TO = range(4)
+
+
+@njit(cache=True, allocates=False, inline="always")
+def line_of(register, predicate):
+    """The line of a predicate, or the free one where it belongs."""
+    last = register.shape[0] - 2
+    at = np.int64(np.uint64(predicate) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & last
+    while register[at, NAME] != predicate and register[at, LAST] >= 0:
+        at = (at + 1) & last
+    return at
+
+
 @njit(cache=True, allocates=False)
-def link(rows, by, heads, following, masks, bits, row):
-    """Puts a row at the beginning of its chain in each index that `bits` name."""
-    for index in range(masks.size):
-        if bits >> index & 1 and not (masks[index] & BASE and by[row] >= PATH):
-            key = key_of(rows[row, 0], rows[row, 1], rows[row, 2], rows[row, 3], rows[row, 4], masks[index])
-            slot = key & np.uint64(heads.shape[1] - 1)
-            following[index, row] = heads[index, slot]
-            heads[index, slot] = row
+def register_row(rows, flags, previous, register, row):
+    """Notes a row that may be looked up from now on; there must be a free line."""
+    line = line_of(register, rows[row, 1])
+    if register[line, LAST] < 0:
+        register[line, NAME] = rows[row, 1]
+        register[-1, NAME] += 1
+    previous[row] = register[line, LAST]
+    register[line, LAST] = register[-1, LAST] = row
+    if flags[row] >> 2 & 3 == LITERAL:
+        register[line, LITERALS] = 1
+
+
+@njit(cache=True, allocates=False, inline="always")
+def full(register):
+    """Whether there may be no line for another predicate."""
+    return 2 * register[-1, NAME] >= register.shape[0] - 1
+
+
+@njit(cache=True, allocates=False)
+def register_all(rows, flags, done, previous, register):
+    """Registers so many rows; whether there was room."""
+    for row in range(done):
+        if full(register):
+            return False
+        register_row(rows, flags, previous, register, row)
+    return not full(register)
+
+
+@njit(cache=True, allocates=False)
+def catch_up(table, index, mask, line):
+    """Enters the rows of a line that an index has not got."""
+    rows, _, by, _, heads, following, previous, register = table
+    row, before = register[line, LAST], register[line, UP_TO + index]
+    register[line, UP_TO + index] = row
+    while row > before:
+        link(rows, by, heads, following, index, mask, row)
+        row = row - 1 if line == register.shape[0] - 1 else np.int64(previous[row])
+
+
+def indexes(rows: np.ndarray, flags: np.ndarray, done: int, masks: int, size: int) -> tuple[np.ndarray, ...]:
+    """(heads, following, previous, register): indexes with room for so many rows.
+
+    Those that are done are registered; they enter the indexes when these are looked into.
+    """
+    previous, lines = np.empty(size, np.int32), LEAST
+    while True:
+        register = np.full((lines + 1, UP_TO + masks), -1, np.int64)
+        register[:, [NAME, LITERALS]] = 0
+        if register_all(rows, flags, done, previous, register):
+            break
+        lines *= 4
+    return np.zeros((masks, 2 * size), np.int32), np.empty((masks, size), np.int32), previous, register
 
 
 @njit(cache=True)
@@ -136,10 +209,25 @@ class Quads:
         self.flags = np.zeros(size, np.uint8)
         self.by = np.empty(size, np.int32)  # the rule that derived a row first; -1: it was given
         self.slots = np.full(2 * size, -1, np.int32)
-        self.heads = np.full((len(masks), 2 * LEAST), -1, np.int32)
-        self.following = np.empty((len(masks), LEAST), np.int32)
         self.count = 0  # rows that are there
-        self.done = 0  # of these, rows that are in the indexes, with all that follows from them
+        self.done = 0  # of these, rows that can be looked up, with all that follows from them
+        self.index(LEAST)
+
+    def index(self, size: int) -> None:
+        """Makes the indexes anew, with room for so many rows."""
+        made = indexes(self.rows, self.flags, self.done, len(self.masks), size)
+        self.heads, self.following, self.previous, self.register = made
+
+    @property
+    def table(self) -> tuple[np.ndarray, ...]:
+        """What the kernel takes."""
+        stored = self.rows, self.flags, self.by, self.slots
+        return *stored, self.heads, self.following, self.previous, self.register
+
+    @table.setter
+    def table(self, arrays: tuple[np.ndarray, ...]) -> None:
+        self.rows, self.flags, self.by, self.slots = arrays[:4]
+        self.heads, self.following, self.previous, self.register = arrays[4:]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The rows of a closed table, from which `from_arrays` makes one at once."""
@@ -190,8 +278,7 @@ class Quads:
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.rows, self.flags, self.by, self.slots, self.heads, self.following)
-        return sum(array.nbytes for array in arrays)
+        return sum(array.nbytes for array in self.table)
 
 
 def larger(array: np.ndarray, size: int, count: int) -> np.ndarray:

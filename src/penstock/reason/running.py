@@ -153,12 +153,11 @@ class Run:
             if self._memory is None:
                 limits = self.options.memory if self.options.specialise else Limits(cells=0)
                 self._memory = memory_for(self.program.code, limits)
-            table = (quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following)
             with interruptible():
-                table, quads.count, quads.done, found, self._pairs, turn, broken = kernel.close(
+                quads.table, quads.count, quads.done, found, self._pairs, turn, broken = kernel.close(
                     self.program.code,
                     self.below,
-                    table,
+                    quads.table,
                     quads.count,
                     quads.done,
                     quads.done + self.options.at_a_time,
@@ -170,7 +169,6 @@ class Run:
                     self._equal,
                     self._fragile,
                 )
-            quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following = table
             if broken:
                 raise Apart
             if quads.count > MOST_ROWS:
@@ -205,8 +203,7 @@ class Run:
         self.classes.reserve(2 * len(pairs))
         new = np.unique(quads.rows[self._used_of : quads.count, [1, 3]])
         self._used, self._used_of = np.union1d(self._used, new), quads.count
-        table = (quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following)
-        size, table, quads.count, grown, renamed, borne = merge(
+        size, quads.table, quads.count, grown, renamed, borne = merge(
             self.classes.table,
             self.classes.size,
             pairs,
@@ -216,13 +213,12 @@ class Run:
             self._fragile,
             self._used,
             quads.masks,
-            table,
+            quads.table,
             quads.count,
             quads.done,
         )
         if not borne:
             raise Apart
-        quads.rows, quads.flags, quads.by, quads.slots, quads.heads, quads.following = table
         self.forget()
         self.classes.changed(size)
         self._grown.append(grown)
@@ -258,17 +254,7 @@ class Run:
         self.program = replace(made, constants=self.program.constants)
         self.forget()
         quads.masks = made.code.masks
-        size = power_of_two(max(quads.count, LEAST))
-        quads.heads, quads.following = kernel.relinked(
-            quads.rows,
-            quads.by,
-            quads.done,
-            made.code.masks,
-            made.code.keys,
-            made.code.entries,
-            made.code.places,
-            size,
-        )
+        quads.index(power_of_two(max(quads.count, LEAST)))
 
     # --- tables and solutions --------------------------------------------------------------------
 
@@ -285,7 +271,7 @@ class Run:
             rows, flags, by = rows[kept], flags[kept], by[kept]
             slots = entered(rows, len(rows), 2 * power_of_two(len(rows)))
         size = power_of_two(len(rows))
-        heads, following = kernel.relinked(
+        heads, following = kernel.linked(
             rows, by, len(rows), code.masks, code.keys, code.entries, code.places, size
         )
         return rows, flags, slots, heads, following
