@@ -38,7 +38,7 @@ def write(path: Path, triples: list[Triple], clock: Clock) -> None:
 
 
 def contents(graphs: list[StaticGraph]) -> list:
-    return [(graph.iri, graph.triples.tolist()) for graph in graphs]
+    return [(graph.iri, sorted(graph.triples.T.tolist())) for graph in graphs]
 
 
 @pytest.fixture
