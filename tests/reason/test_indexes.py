@@ -38,7 +38,7 @@ def test_only_what_is_looked_up_is_in_an_index():
 
 @pytest.mark.parametrize("late", [False, True])
 def test_there_may_be_any_number_of_predicates(late):
-    """Many times as many as a register has lines at first; they become transitive before or behind their rows."""
+    """Many more than a register has lines at first; they become transitive before or behind their rows."""
     predicates = [ex(f"p{i}") for i in range(5 * LEAST)]
     edges = [edge for predicate in predicates for edge in chain(predicate, 3)]
     axioms = [(predicate, RDF.type, OWL_TRANSITIVE) for predicate in predicates]
