@@ -39,6 +39,17 @@ QUERIES = (
     'CONSTRUCT { ?s :derived ?a } WHERE { ?s :p ?a FILTER (?a > 2 && ?a < "9"^^xsd:decimal) }',
     "SELECT ?s ?z WHERE { ?s :derived ?a ; :q ?b . ?s (:p|:q)+ ?z }",
 )
+STREAM = "http://e.org/stream"
+CONTINUOUS = {
+    # Averages and sets of a window that slides; sequences with absence and a repetition.
+    "c-sparql": """REGISTER QUERY q AS PREFIX : <http://e.org/> SELECT ?s (AVG(?a) AS ?mean) (COUNT(*) AS ?n)
+        FROM STREAM :stream [RANGE 60s STEP 20s] WHERE { ?s :p ?a . ?s :q ?b } GROUP BY ?s""",
+    "rsp-ql": """PREFIX : <http://e.org/> REGISTER ISTREAM :out AS SELECT DISTINCT ?s
+        FROM NAMED WINDOW :w ON :stream [RANGE PT60S STEP PT20S] WHERE { WINDOW :w { ?s :p ?a } }""",
+    "cqels-cep": """PREFIX : <http://e.org/> SELECT ?s ?n FROM NAMED WINDOW :w ON :stream [RANGE 60s]
+        WHERE { WINDOW :w { SEQ({ ?s :p ?a }, !{ ?s :never ?b }, { ?s :p ?c }) }
+                WINDOW :w { SEQ({ ?s :p ?d }, { ?s :p ?e }+ (COUNT(*) AS ?n), { ?s :p ?f }) } }""",
+}
 SAMPLES = {
     "nquads": """\
 <http://e.org/s> <http://e.org/p> "4.2"^^<http://www.w3.org/2001/XMLSchema#decimal> <x:1#t={0}:00Z> .
@@ -83,6 +94,8 @@ def warm() -> None:
     for several in (queries, *([query] for query in queries)):
         for graphs in ((), (known,)):
             run(pipeline.program(several, [StreamName(None)], graphs, shards=2, now=0))
+    windows = [parse_query(text, language=language) for language, text in CONTINUOUS.items()]
+    run(pipeline.program(windows, [StreamName(STREAM)], (known,), shards=2, now=0))
 
 
 def reason() -> None:

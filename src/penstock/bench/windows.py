@@ -254,6 +254,7 @@ def sharing(sizes: Sizes) -> Iterator[Figure]:
     """Queries with equal windows and different conditions; the peer is as many runs of one."""
     rooms = Rooms(replace(sizes, elements=max(2, sizes.elements // 5)))
     ratio, alone = 100, None
+    run(rooms, [sizes.query(ratio, above=49)])  # compiles
     for count in EQUAL:
         seconds, given = run(rooms, [sizes.query(ratio, above=49 + i) for i in range(count)])
         alone = alone or seconds
