@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from penstock.algebra.nodes import Call, Var
+from penstock.columns import ids
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
 from penstock.engine.expressions import FALSE, TRUE, Evaluator
 from penstock.functions.errors import take_refused
 from penstock.terms import XSD, Literal, NamedNode
-from penstock.timeline import SECOND
+from penstock.timeline import EARLIEST, LATEST, SECOND, TIMELESS_END, TIMELESS_START, format_instant
 
 
 def decimal(text: str) -> Literal:
@@ -106,3 +107,18 @@ def test_a_pattern_from_data_that_meets_a_limit_is_an_error_and_counted():
     assert holds(found, rows) == [False, False, True, False]
     assert list(take_refused().values()) == [2]
     assert holds(Call("!", (found,)), rows) == [False, False, False, True]
+
+
+@pytest.mark.parametrize("name", ["GETSTARTTIME", "GETENDTIME"])
+def test_times_are_the_literals_that_are_written_for_them(name: str):
+    far = ids.DATETIME_BIAS
+    instants = [0, 1, -1, 1_000, SECOND, -SECOND, 1_767_225_600_123_456, far - 1, far, -far, 1 - far]
+    table = TermTable()
+    times = np.array([*instants, EARLIEST, LATEST], np.int64)
+    starts, ends = (times, times + 1) if name == "GETSTARTTIME" else (times - 1, times)
+    starts, ends = np.append(starts, TIMELESS_START), np.append(ends, TIMELESS_END)
+    frame = Frame((), np.empty((0, len(starts)), np.int64), starts, ends)
+    *found, timeless = Evaluator(table).column(Call(name), frame).tolist()
+    assert timeless == 0
+    assert [table.term(id_).value for id_ in found] == [format_instant(time) for time in times]
+    assert found == [table.add(Literal(format_instant(time), datatype=XSD.dateTime)) for time in times]

@@ -192,6 +192,13 @@ def inline_term(id_: int) -> Literal:
     return Literal(lexical, datatype=DATATYPE_OF_TAG[tag])
 
 
+def instant_ids(instants: np.ndarray) -> np.ndarray:
+    """The inline ids of instants as `format_instant` writes them; 0 for those that have none."""
+    digits = np.where(instants % 1_000 == 0, 3, 6)
+    inline = (DATETIME << TAG_SHIFT) | (digits << FRACTION_SHIFT) | (instants + DATETIME_BIAS)
+    return np.where((-DATETIME_BIAS < instants) & (instants < DATETIME_BIAS), inline, UNBOUND)
+
+
 def tags(ids: np.ndarray) -> np.ndarray:
     """The tag of each id: 0 for unbound, 1…6 for inline values, 16 and more for hashed terms."""
     return ids >> TAG_SHIFT

@@ -100,11 +100,17 @@ class Evaluator:
         def value(lookup: Callable, context: Context) -> int:
             return self.terms.add(compiled(lookup, context))
 
-        if not is_made_of_texts(expression):
+        if expression.name in ("GETSTARTTIME", "GETENDTIME"):
+            timeless = frame.timeless_mask()
+            instants = frame.start if expression.name == "GETSTARTTIME" else frame.end
+            result = np.where(timeless, 0, ids.instant_ids(instants))
+            known = timeless | (result != 0)
+        elif is_made_of_texts(expression):
+            columns = {name: frame.column(name) for name in _looks_at(expression)[0]}
+            chosen, numbers = distinct(expression, columns, self.terms)
+            result, known = (each[numbers] for each in made_of_texts(expression, chosen, self.terms))
+        else:
             return self._row_by_row(expression, frame, value, place, unseeded)
-        columns = {name: frame.column(name) for name in _looks_at(expression)[0]}
-        chosen, numbers = distinct(expression, columns, self.terms)
-        result, known = (each[numbers] for each in made_of_texts(expression, chosen, self.terms))
         if not known.all():
             rest = np.flatnonzero(~known)
             result[rest] = self._row_by_row(expression, frame.take(rest), value, place, unseeded)
