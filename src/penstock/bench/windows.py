@@ -237,6 +237,7 @@ class Run:
             payloads = [payload for _, payload in self.program.route(0, batch)]
             for answers in shard.step(payloads, int(batch.end[-1]), False).values():
                 given += self._taken(answers, sampled)
+            shard.changes()  # a run stores what has changed after each batch; until then it is kept
         for answers in shard.step([], 0, True).values():
             given += self._taken(answers, sampled)
         return given
