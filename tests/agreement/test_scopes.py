@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -16,7 +16,6 @@ from oracle.scopes import scope_case, scoped
 from oracle.vocabulary import PROLOGUE
 from penstock import algebra as a
 from penstock.algebra.printing import to_sexpr
-from penstock.errors import QueryError
 from penstock.languages import parse_query
 from penstock.plan import hidden, steps
 from penstock.plan.analysis.keys import Key
@@ -103,18 +102,7 @@ def test_what_is_in_one_element_is_forgotten_when_time_has_passed_it():
         assert most < 60, where
 
 
-def test_a_scope_is_shown_and_a_window_is_refused_by_name():
+def test_a_scope_is_shown():
     case = element_case("?x :p ?y . ?x :p*/:q ?z")
     shown = to_sexpr(case.algebra[0])
     assert "(bgp element" in shown and "(path element" in shown
-
-    def windowed(node):
-        if isinstance(node, a.BGP):
-            return replace(node, scope=a.window_scope("last hour"))
-        if not isinstance(node, a.Node):
-            return node
-        return replace(node, **{each.name: windowed(getattr(node, each.name)) for each in fields(node)})
-
-    case = element_case("?x :p ?y")
-    with pytest.raises(QueryError, match="WINDOW last hour.*not built yet"):
-        program_of(replace(case, algebra=(windowed(case.algebra[0]),)), 1)

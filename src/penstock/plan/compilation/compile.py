@@ -21,7 +21,7 @@ from penstock.functions import chance
 from penstock.plan import hidden, steps
 from penstock.plan.analysis import bounds, reads, variables, walk
 from penstock.plan.catalog import Catalog
-from penstock.plan.compilation.context import Context, in_scope
+from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.joining import joined
 from penstock.plan.compilation.repetitions import RepetitionCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
@@ -52,8 +52,6 @@ def compile_query(
     if query.scope == ELEMENT:
         dataset = catalog.in_elements(query.dataset)
         return steps.PerElement(compiler.in_elements(query, Context(dataset, instants, event=True)))
-    if query.scope != STREAM:
-        raise QueryError(f"a query cannot have the scope {query.scope}: windows are not built yet")
     return compiler.answers(query, Context(catalog.active(query.dataset), instants, key), feeds=feeds)
 
 
@@ -194,7 +192,7 @@ class Compiler(RepetitionCompiler):
         if not node.triples:
             return UNIT
         if not context.element and node.scope != STREAM:
-            step = self.bgp(node, in_scope(node, context))
+            step = self.bgp(node, replace(context, element=True))
             return step if context.event else columns_of(step, tuple(filter(hidden.is_variable, step.vars)))
         if len(node.triples) == 1:
             return self.scan(node.triples[0], context)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from penstock.algebra.nodes import BGP, PathPattern
 from penstock.algebra.relations import ANY, EQUALS, Relation
-from penstock.algebra.scopes import ELEMENT as ONE_ELEMENT
-from penstock.errors import QueryError
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.compilation.substitution import Substitution
 from penstock.plan.hidden import BEGAN, ELEMENT
@@ -52,10 +49,3 @@ class Context:
     def hidden(self) -> tuple[str, ...]:
         """The columns beside those of variables that tell which solutions belong together."""
         return (ELEMENT,) if self.element or self.event else ()
-
-
-def in_scope(leaf: BGP | PathPattern, context: Context) -> Context:
-    """The context inside a leaf whose scope is not the stream."""
-    if leaf.scope != ONE_ELEMENT:
-        raise QueryError(f"a pattern cannot have the scope {leaf.scope}: windows are not built yet")
-    return replace(context, element=True)

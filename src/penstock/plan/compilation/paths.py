@@ -11,7 +11,7 @@ from penstock.algebra.balance import conjunction
 from penstock.algebra.scopes import STREAM
 from penstock.plan import steps
 from penstock.plan.analysis.matching import may_have_no_length
-from penstock.plan.compilation.context import Context, in_scope
+from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.nested import ENDS, NestedCompiler, start_at
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.step import Step
@@ -63,7 +63,7 @@ class PathCompiler(NestedCompiler):
 
     def _pathpattern(self, node: a.PathPattern, context: Context) -> Step:
         if node.scope != STREAM:
-            context = in_scope(node, context)
+            context = replace(context, element=True)
         if context.outer is None:
             return self._between(node, context)
         ends = [end.name for end in (node.subject, node.object) if isinstance(end, a.Var)]
