@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -245,3 +247,27 @@ def test_many_terms_at_once_notice_a_collision():
     )
     with pytest.raises(InputError, match="same id|collision|one id"):
         table.add_all([TERMS[1], TERMS[0]])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.12345678901234567890", "-50.123456789012345678", "99999999999999999.5", "0.00000000000000000001",
+        "000000000000000000000001.5", "123456789012345678901234567890.1", "0." + "0" * 299 + "1",
+        "0." + "0" * 320 + "1", "+1.0000000000000000", "-0.0000000000000000", "1." + "0" * 400 + "1",
+    ],
+)  # fmt: skip
+def test_decimals_that_are_hashed_are_read_from_their_texts(text: str):
+    table = TermTable()
+    [value], [known] = table.decimals(np.array([table.add(Literal(text, datatype=XSD.decimal))]))
+    exact = Decimal(text)
+    assert not known or abs(Fraction(float(value)) - Fraction(exact)) <= abs(Fraction(exact)) / 2**50
+    assert known == (text[0] != "+" and exact < 10**17 and (exact >= 1 or exact.adjusted() >= -300))
+
+
+@pytest.mark.parametrize("term", [NamedNode("x:1.5"), Literal("1.5"), Literal("-", datatype=XSD.decimal),
+                                  Literal("1.5.5", datatype=XSD.decimal), Literal("", datatype=XSD.decimal),
+                                  Literal("12345678901234567890", datatype=XSD.integer)])  # fmt: skip
+def test_what_is_no_decimal_is_not_read_as_one(term):
+    table = TermTable()
+    assert table.decimals(np.array([table.add(term)]))[1].tolist() == [False]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from operator import eq, ge, lt, ne
+
 import numpy as np
 import pytest
 
@@ -122,3 +125,14 @@ def test_times_are_the_literals_that_are_written_for_them(name: str):
     assert timeless == 0
     assert [table.term(id_).value for id_ in found] == [format_instant(time) for time in times]
     assert found == [table.add(Literal(format_instant(time), datatype=XSD.dateTime)) for time in times]
+
+
+@pytest.mark.parametrize("places", [14, 15, 20, 40])
+def test_decimals_that_have_no_inline_id_are_compared_exactly(places: int):
+    """Averages mostly have more digits than an id; those too close to call are looked at one by one."""
+    bit = "0" * places + "1"
+    near = ["50", f"50.{bit}", "49." + "9" * places, f"-50.{bit}", "51.5", "7" * 30]
+    rows = [{"a": decimal(a), "b": decimal(b)} for a in near for b in near]
+    for name, outcome in ("<", lt), (">=", ge), ("=", eq), ("!=", ne):
+        expected = [outcome(Decimal(row["a"].value), Decimal(row["b"].value)) for row in rows]
+        assert holds(Call(name, (A, B)), rows) == expected

@@ -26,13 +26,15 @@ from penstock.columns.ids import (
 )
 from penstock.columns.places import LENGTH_BITS, LONGEST
 from penstock.columns.rendering import render
-from penstock.columns.texts import Texts
+from penstock.columns.texts import Texts, decimals
 from penstock.errors import InputError
-from penstock.terms import Literal, Term
+from penstock.terms import XSD, Literal, Term
 
 _CACHED_TERMS = 65_536
 LEAST_TERMS, LEAST_BYTES = 1024, 1 << 16  # what an empty table has room for
 _NOTHING = (np.empty(0, np.int64), np.empty(0, np.uint8))
+
+_DECIMAL = np.frombuffer(f'"^^<{XSD.decimal.value}>'.encode(), np.uint8)
 
 
 def _collision(id_: int, one: bytes, other: bytes) -> InputError:
@@ -297,6 +299,11 @@ class TermTable:
         """Whether the text of each hashed id begins in some way."""
         known, places = self._places(ids)
         return interning.starting(interning.frozen(known), places, np.frombuffer(beginning, np.uint8))
+
+    def decimals(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of hashed ids, within some ulps, and which of them are decimals."""
+        known, places = self._places(ids)
+        return decimals(interning.frozen(known), places, _DECIMAL)
 
     def _places(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Texts, and the place of each hashed id's text in them."""

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from penstock.columns.ids import hash_at, secret_of
 from penstock.columns.interning import equal_bytes, frozen, gather, numbered
 from penstock.columns.memory import address_of, byte_at
-from penstock.columns.places import LENGTH_BITS
+from penstock.columns.places import LENGTH_BITS, LONGEST
 from penstock.jit import njit
 
 VALUE, ERROR, UNKNOWN = range(3)  # of a function: it has a value, has none, or must be asked one by one
@@ -20,6 +20,8 @@ VALUE, ERROR, UNKNOWN = range(3)  # of a function: it has a value, has none, or 
 _QUOTE, _BACKSLASH, _BLANK = b'"\\_'
 _COLON, _SLASH, _HASH, _NINE = b":/#9"
 _IN_SCHEME, _IN_HOST, _IN_PATH = tuple(b"+.-"), tuple(b".-"), tuple(b":/._~-")
+_MINUS, _POINT, _ZERO = b"-.0"
+_MOST, _SCALE = 10**17, 300  # digits beyond say less than float64 can hold; powers of ten that it has
 _ALNUM = np.zeros(256, np.bool_)  # letters and digits of ASCII
 _ALNUM[list(b"0123456789" + bytes(range(65, 91)) + bytes(range(97, 123)))] = True
 
@@ -168,3 +170,37 @@ def absolute(offsets, data):
             at += 1
         found[i] = at == end
     return found
+
+
+@njit(cache=True)
+def decimals(data, places, ending):
+    """The numbers of texts at some places, within some ulps, and which have one here.
+
+    The texts of decimals end with `ending`. What has very many digits must be read one by one.
+    """
+    base, end_of = address_of(data), address_of(ending)
+    values = np.zeros(len(places), np.float64)
+    known = np.zeros(len(places), np.bool_)
+    for i in range(len(places)):
+        begin = places[i] >> LENGTH_BITS
+        last = begin + (places[i] & LONGEST) - len(ending)
+        if last <= begin + 1 or not equal_bytes(base, last, end_of, 0, len(ending)):
+            continue
+        mantissa, scale, digits, point = 0, 0, 0, False
+        at = begin + 2 if byte_at(base, begin + 1) == _MINUS else begin + 1
+        negative = at == begin + 2
+        while at < last:
+            digit = byte_at(base, at) - _ZERO
+            if byte_at(base, at) == _POINT and not point:
+                point = True
+            elif not 0 <= digit <= 9 or (mantissa >= _MOST and not point) or scale > _SCALE:
+                break
+            else:
+                if mantissa < _MOST:
+                    mantissa = 10 * mantissa + digit
+                    scale += point
+                digits += 1
+            at += 1
+        known[i] = at == last and digits > 0
+        values[i] = (-mantissa if negative else mantissa) / 10.0**scale if known[i] else 0.0
+    return values, known

@@ -203,7 +203,13 @@ class Evaluator:
     def _variable(self, column: np.ndarray) -> Quantity | None:
         value, error = np.empty(len(column)), np.empty(len(column))
         known = np.empty(len(column), np.bool_)
-        if _quantities(column, value, error, known):
+        numbers = _quantities(column, value, error, known)
+        hashed = np.flatnonzero(column >= ids.HASHED)
+        if len(hashed):  # what AVG gives has mostly more digits than an id
+            value[hashed], known[hashed] = self.terms.decimals(column[hashed])
+            error[hashed] = np.abs(value[hashed]) * _ROUNDING
+            numbers += int(known[hashed].sum())
+        if numbers:
             return Quantity(NUMBER, value, error, known)
         instants = ids.tags(column) == ids.DATETIME
         if instants.any():
