@@ -120,3 +120,10 @@ def test_what_static_graphs_and_windows_both_have_and_what_binds_nothing(seed: i
     """One shard of all gives what is static, also where a window has the same solution."""
     case = alone(make_window_case(seed))
     assert given_by_engine(case, shards) == given_by(case)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 8])
+def test_a_path_back_to_its_beginning_over_several_triples(shards: int):
+    """Its triples must meet, wherever they are: it is no key that both of its ends are the same variable."""
+    case = alone(make_window_case(3_006_928))
+    assert given_by_engine(case, shards) == given_by(case)

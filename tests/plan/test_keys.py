@@ -58,6 +58,7 @@ def reason(text: str) -> str:
         ("SELECT ?c (AVG(?x) AS ?m) { ?c :p ?x . ?c :q ?y } GROUP BY ?c HAVING (AVG(?x) > 1)", "c"),
         ("SELECT * { ?c :p ?x { SELECT ?c (MAX(?y) AS ?m) { ?c :q ?y } GROUP BY ?c } }", "c"),
         ("SELECT * { ?c :p ?x . ?c (:q|:r) ?y . ?c ^:s ?z . ?c !(:t) ?u }", "c"),
+        ("SELECT * { ?c :p ?x . ?c (:q|^:r) ?c }", "c"),
         ("SELECT * { ?c :p ?x GRAPH :places { ?x :in ?y . ?y :of* ?z } }", "c"),
         ("SELECT * { ?c :p ?x OPTIONAL { GRAPH :places { ?d :in ?y } } }", "c"),
         ("SELECT * { VALUES ?d { 1 2 } ?c :p ?d . ?c :q ?e }", "c"),
@@ -105,6 +106,7 @@ def test_all_keys_are_known_best_first():
         ("SELECT * { ?s :p+ ?o }", "goes from node to node"),
         ("SELECT * { ?s :p ?o . ?s :p* ?r }", "goes from node to node"),
         ("SELECT * { ?s :p ?o . ?s (:p/:q)|:r ?r }", "does not have ?s"),
+        ("SELECT * { ?s (:p/:q)|:r ?s }", "does not have ?s"),  # but for the end, which is another column
         ("SELECT * { ?s :p ?o FILTER NOT EXISTS { ?t :q ?r } }", "?t <http://example.org/q> ?r"),
         ("SELECT * { ?s :p ?o OPTIONAL { ?t :q ?r } }", "?t <http://example.org/q> ?r"),
         ("SELECT * { { ?s :p ?o } UNION { ?t :q ?r } }", "?t <http://example.org/q> ?r"),

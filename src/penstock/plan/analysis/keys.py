@@ -12,12 +12,13 @@ instants must have it bound too; the partition that owns that value answers for 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.algebra.nodes import (
     Ask,
     Construct,
     Describe,
+    PathPattern,
     Pattern,
     Project,
     Query,
@@ -137,7 +138,7 @@ def _obstacle(
         if has_closure(leaf):
             length = "" if is_nested(leaf.path) else " without a fixed length"
             return f"the path `{leaf_text(leaf)}` goes from node to node{length}"
-        if any(leaf_key_position(look_up, key) is None for look_up in look_ups(leaf)):
+        if any(leaf_key_position(look_up, key) is None for look_up in look_ups(_apart(leaf))):
             return _misses(leaf, key)
     obstacle = _own_obstacle(pattern, key, dataset, derived, in_exists)
     if obstacle is not None:
@@ -149,6 +150,13 @@ def _obstacle(
                 if obstacle is not None:
                     return obstacle
     return None
+
+
+def _apart(leaf: LeafPattern) -> LeafPattern:
+    """A path back to where it begins is walked between two columns, and only the first is spread by."""
+    if isinstance(leaf, PathPattern) and leaf.subject == leaf.object:
+        return replace(leaf, object=Var(".end"))
+    return leaf
 
 
 def _own_obstacle(
