@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import ClassVar
 
@@ -136,9 +137,9 @@ class WindowTranslator(RegistrationTranslator, DurationTranslator):
 
     # --- windows --------------------------------------------------------------------------
 
+    @abstractmethod
     def declare_windows(self, form: Tree) -> None:
         """Take the windows that the dataset of a query declares."""
-        raise NotImplementedError
 
     def add_window(self, name: NamedNode | None, stream: Token, spec: Tree) -> None:
         if stream.type == "VAR":
