@@ -69,6 +69,25 @@ def test_an_element_is_all_there_is(query: str, static: str, count: int, shards:
     assert [found] == answers(case) and sum(found.values()) == count
 
 
+@pytest.mark.parametrize("shards", [1, 2, 8])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { ?x :p ?y }",
+        "SELECT DISTINCT ?x { ?x :p ?y }",
+        "SELECT (COUNT(*) AS ?n) { ?x :p ?y }",
+        "SELECT * { ?x :p ?y OPTIONAL { ?y :q ?z } }",
+        "ASK { ?x :p ?y }",
+        "CONSTRUCT { ?x :r ?y } WHERE { ?x :p ?y }",
+    ],
+)
+def test_equal_queries_answer_each_as_if_alone(query: str, shards: int):
+    case = event(query, *ELEMENTS, static=":s :p :t")
+    [alone] = answers(case)
+    three = replace(case, queries=case.queries * 3, algebra=case.algebra * 3)
+    assert engine_answers(three, shards) == [alone] * 3
+
+
 def test_each_answer_has_the_interval_of_its_element():
     case = event("SELECT (COUNT(*) AS ?n) { ?x :q ?y }", *ELEMENTS)
     [found] = engine_answers(case)

@@ -45,7 +45,7 @@ def scope_case(seed: int) -> Case:
 
 def event_case(seed: int) -> Case:
     """A random case whose elements have some triples more, some of them static ones; most of its queries
-    are evaluated for each element by itself.
+    are evaluated for each element by itself. Some are there several times.
     """
     random = Random(f"events {seed}")
     case = make_case(seed, 16)
@@ -62,7 +62,9 @@ def event_case(seed: int) -> Case:
         in_event_mode(scoped(each.query, random, leaves)) if random.random() < share else each.query
         for each in case.parsed
     )
-    return _with_algebra(case, streams, algebra)
+    again = random.choices(range(len(algebra)), k=random.choice((0, 0, 1, 3)))
+    case = replace(case, queries=(*case.queries, *(case.queries[place] for place in again)))
+    return _with_algebra(case, streams, (*algebra, *(algebra[place] for place in again)))
 
 
 def _with_algebra(case: Case, streams: tuple[StreamData, ...], algebra: tuple[a.Query, ...]) -> Case:

@@ -276,10 +276,10 @@ class Program:
         return payloads
 
     def _by_element(self, answered: Answered) -> dict[int, list[tuple[str, Frame]]]:
-        """The answers of elements for each shard."""
+        """The answers of elements for each shard; equal queries are one step, which gets them once."""
         found: dict[int, list[tuple[str, Frame]]] = {}
-        for query, frame in answered.frames.items():
-            step = self.plan.queries[query].step
+        frames = {self.plan.queries[query].step: frame for query, frame in answered.frames.items()}
+        for step, frame in frames.items():
             name = self.digests[self.network.place[step]]
             for shard, rows in spread_by(frame.column(hidden.ELEMENT), frame.project(step.vars), self.shards):
                 found.setdefault(shard, []).append((name, rows))
