@@ -52,7 +52,7 @@ def make_archive() -> Path:
     os.unlink(aside)
     try:
         made = subprocess.run(
-            [sys.executable, "-m", __spec__.name if __spec__ else __name__, aside],
+            [sys.executable, "-P", "-m", __spec__.name if __spec__ else __name__, aside],
             capture_output=True,
             text=True,
             timeout=_PATIENCE,

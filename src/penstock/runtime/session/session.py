@@ -171,12 +171,23 @@ def _linked_home(home: Path) -> Path:
 
 
 def _python_path() -> str:
-    """Where workers find this package and the caller's own modules: our path, less Python's."""
-    package_root = str(Path(__file__).resolve().parents[2])
+    """Where workers find this package and the caller's own modules: our path, less Python's.
+
+    Data lies in the working directory, and a file there may be called `random.py`: it is left out,
+    unless PYTHONPATH names it.
+    """
+    package_root = str(Path(__file__).resolve().parents[3])
     python = tuple({sys.prefix, sys.base_prefix})
+    named = {os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry}
     entries = [package_root, *(os.path.abspath(entry) for entry in sys.path)]
-    own = [entry for entry in entries if not entry.startswith(python) and os.path.isdir(entry)]
-    return os.pathsep.join(dict.fromkeys(own))
+    own = [
+        entry
+        for entry in dict.fromkeys(entries)
+        if not entry.startswith(python)
+        and os.path.isdir(entry)
+        and (entry in named or entry == package_root or entry != os.getcwd())
+    ]
+    return os.pathsep.join(own)
 
 
 def default_shards(master: str | None) -> int:
@@ -280,7 +291,23 @@ def our_workers(session: SparkSession) -> Iterator[None]:
 
 
 def _worker_environment() -> dict[str, str]:
-    return {"PYTHONPATH": _python_path()} | dict.fromkeys(SINGLE_THREADED, "1")
+    # `python -m`, as which Spark starts its Python processes, would look for modules beside the data first.
+    safe = {"PYTHONPATH": _python_path(), "PYTHONSAFEPATH": "1"}
+    return safe | dict.fromkeys(SINGLE_THREADED, "1")
+
+
+@contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """Within, what is started gets a safe path (Java hands its environment on to Python processes)."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def start_session(
@@ -327,7 +354,7 @@ def start_session(
     for key, value in options.items():
         builder = builder.config(key, value)
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    with _quiet_start(directory / "stderr"):
+    with _quiet_start(directory / "stderr"), _safe_path():
         session = builder.getOrCreate()
     _started_here = session.sparkContext
     if log is None:
