@@ -10,6 +10,7 @@ import pytest
 
 import penstock
 from penstock import cli
+from penstock.engine import diagnosis
 from penstock.errors import UsageError
 
 PREFIX = "PREFIX : <http://example.org/> "
@@ -87,6 +88,13 @@ def test_a_predicate_that_is_there_is_not_said_to_be_missing():
     made.run(on_batch=lambda batch: None)
     assert "does not occur" not in str(made.diagnosis["query-1"])
     assert ":nope does not occur" in str(made.diagnosis["query-2"])
+
+
+def test_a_fault_of_the_diagnosis_takes_no_answers_away(monkeypatch):
+    monkeypatch.setattr(diagnosis._Search, "dry", lambda *_: {}["a step"])
+    made = engine("SELECT ?x { ?x :p ?v }", "SELECT ?x { ?x :nope ?v }")
+    assert made.all_answers()["query-1"].table.num_rows == 3
+    assert "a fault in Penstock: KeyError: 'a step'" in str(made.diagnosis["query-2"])
 
 
 def test_a_limit_that_expressions_meet_is_counted():

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 
 import pytest
 
+from agreement import window_runs
 from agreement.engine_runs import occurrences_of, program_of
 from oracle.cases import Element
 from oracle.generator import make_case
+from oracle.window_generator import make_window_case
 from penstock import pipeline
 from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import diagnose, nearest
+from penstock.engine.tuning import TUNING
 from penstock.errors import QueryError
 from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
@@ -377,3 +381,50 @@ def test_in_event_mode(text, patterns, reason, shards, restored):
     told = program.diagnose(0, counts, OCCURRING)
     assert not answers and list(told.patterns) == patterns and list(told.reasons) == [reason]
     assert program.lacks_predicate(counts) == ("does not occur" in reason)
+
+
+WINDOW = "REGISTER QUERY q AS " + PREFIX + "SELECT * FROM STREAM <http://example.org/s> [RANGE 10s STEP 2s] "
+
+
+@pytest.mark.parametrize("modifiers", ["OFFSET 1", "LIMIT 0", "ORDER BY ?a OFFSET 1", "ORDER BY ?a LIMIT 0"])
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("?p :warning ?w", "OFFSET and LIMIT left none of 1 row"),
+        ("?p :pressure ?a FILTER (?a > 100)", "FILTER (?a > 100) let none of 5 rows of"),
+        ("?p :presure ?a", "`?p :presure ?a` matched nothing"),
+    ],
+)
+def test_slices_over_windows(modifiers, pattern, reason):
+    """Where rows can leave, OFFSET and LIMIT order them themselves: ORDER BY is no step of the network."""
+    query = parse_query(f"{WINDOW} WHERE {{ {pattern} }} {modifiers}", language="c-sparql")
+    program = pipeline.program([query], [StreamName("http://example.org/s")], [], shards=1, now=0)
+    counts, answers = run(program, [{0: [each]} for each in STREAM])
+    told = program.diagnose(0, counts, OCCURRING)
+    assert not answers and any(each.startswith(reason) for each in told.reasons), told
+    assert program.lacks_predicate(counts) == ("matched" in reason)
+
+
+@pytest.mark.parametrize("first", range(0, 300, 100))
+def test_whatever_was_counted_there_is_a_reason(first):
+    """Rows anywhere in the plan, and none at its end: what a step asks about others is always there."""
+    tried = 0
+    for seed in range(first, first + 100):
+        case, windowed = make_case(seed), make_window_case(seed)
+        for make in (
+            lambda case=case: program_of(case, 1),
+            lambda windowed=windowed: window_runs.program_of(windowed.data, windowed.query, 1, TUNING),
+        ):
+            try:
+                program = make()
+            except QueryError:
+                continue
+            random, net = Random(seed), program.network
+            for dense in (0, 0.3, 0.7, 1):
+                for number, query in enumerate(program.plan.queries):
+                    given = {place: 1 for place in range(len(net.steps)) if random.random() < dense}
+                    given.pop(net.place[query.step], None)
+                    found = program.diagnose(number, RowCounts(given, dict(given)))
+                    assert found.reasons and str(found)
+                    tried += 1
+    assert tried > 300

@@ -18,7 +18,7 @@ from penstock.plan.compilation.prefilters import prefilters_for
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.repetitions import RunsBetween
 from penstock.plan.sources import streams
-from penstock.plan.step import Step
+from penstock.plan.step import SameColumns, Step
 from penstock.plan.windowing import Stamped
 from penstock.plan.wording import expression_text, in_words
 from penstock.terms import NamedNode
@@ -108,13 +108,12 @@ class _Search:
             if not self._passed_over(step):
                 yield self._of_pattern(step)
             return
-        if isinstance(step, steps.Table):
+        if not step.inputs:
             yield "there is nothing to begin with: VALUES without rows, or a graph that no source has"
             return
-        needed = _needed(step)
-        empty = [below for below in needed if not self.given(below)]
-        if isinstance(step, steps.Merge) and len(empty) < len(needed):
-            empty = []
+        empty = [below for below in step.needed if not self.given(below)]
+        if not any(map(self.given, step.inputs)):
+            empty = empty or step.inputs
         for below in empty:
             yield from self.dry(below)
         if not empty:
@@ -215,7 +214,7 @@ class _Search:
             case steps.Without():
                 return f"MINUS removed all {_count(self.given(step.required))}"
             case steps.Sliced():
-                return f"OFFSET and LIMIT left none of {_count(self.given(step.input))}"
+                return f"OFFSET and LIMIT left none of {_count(self.given(step.inputs[0]))}"
             case steps.Constructed():
                 return (
                     f"the template makes no triple from {_count(self.given(step.input))}: a variable of it"
@@ -226,7 +225,8 @@ class _Search:
                     f"{_count(self.given(step.inputs[0]))} of {self._patterns(step.inputs[0])} wait until"
                     " time has passed their end"
                 )
-        return f"nothing is left of {_count(self.given(step.inputs[0]))} of {self._patterns(step.inputs[0])}"
+        inputs = (f"{_count(self.given(below))} of {self._patterns(below)}" for below in step.inputs)
+        return f"nothing is left of {' and '.join(inputs)}"
 
     def _of_join(self, step: steps.Join) -> str:
         shared = [self._variable(var) for var in step.shared if hidden.is_variable(var)]
@@ -264,10 +264,10 @@ def _local_name(iri: str) -> str:
 
 
 def _scan_of(step: Step) -> steps.Scan | None:
-    """The scan of a pattern: the step itself, or below what filters and names its rows."""
+    """The scan of a pattern: the step itself, or below what chooses and names its rows."""
     if isinstance(step, steps.Rename):
         step = step.input
-        while isinstance(step, (steps.Unique, steps.Select)):
+        while isinstance(step, SameColumns):
             step = step.input
     return step if isinstance(step, steps.Scan) else None
 
@@ -276,20 +276,6 @@ def _names(leaf: Step) -> dict[str, str]:
     """The variables of a pattern by the positions of its scan."""
     below = leaf.input if isinstance(leaf, steps.Rename) else leaf
     return dict(zip(below.vars, leaf.vars, strict=True))
-
-
-def _needed(step: Step) -> tuple[Step, ...]:
-    """The inputs without whose rows there is nothing: not the optional, absent or sought ones."""
-    match step:
-        case steps.Outer() | steps.Without() | steps.Mark():
-            return (step.required,)
-        case steps.Join() | steps.Merge():
-            return (step.left, step.right)
-        case RunsBetween():
-            return (step.required, step.run)
-        case steps.Reach():
-            return step.necessary
-    return step.inputs[:1]
 
 
 def _count(rows: int) -> str:

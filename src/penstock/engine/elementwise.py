@@ -24,7 +24,8 @@ from penstock.engine.shard import Shard
 from penstock.engine.tuning import Tuning
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan.sources import Stream, streams
-from penstock.plan.steps import Absence, Join, Scan
+from penstock.plan.step import Absence
+from penstock.plan.steps import Join, Scan
 
 
 @dataclass(frozen=True, eq=False)

@@ -412,8 +412,16 @@ class Program:
         return any(any(lacking(*self._seen(self.plan.queries[i], counts))) for i in self.answering)
 
     def diagnose(self, query: int, counts: RowCounts, occurring: Collection[str] = ()) -> Diagnosis | None:
-        """Where a query without answers dried up; None if it has some."""
-        return diagnose(*self._seen(self.plan.queries[query], counts), occurring)
+        """Where a query without answers dried up; None if it has some.
+
+        It explains a run, and must not end it: a fault in it is a reason like others.
+        """
+        seen = self._seen(self.plan.queries[query], counts)
+        try:
+            return diagnose(*seen, occurring)
+        except Exception as problem:
+            fault = f"why could not be found out, by a fault in Penstock: {type(problem).__name__}: {problem}"
+            return Diagnosis(seen[0].name, (), (fault,))
 
     def _seen(self, query: PlannedQuery, counts: RowCounts) -> tuple[PlannedQuery, Network, RowCounts]:
         """A query with the network in which its steps are, and the counts of that."""

@@ -6,8 +6,7 @@ from functools import cached_property
 
 from penstock.algebra.nodes import Aggregate
 from penstock.algebra.relations import HULL, Meeting, Relation
-from penstock.plan.step import Step, Vars, step_class
-from penstock.plan.steps import Absence
+from penstock.plan.step import Absence, Step, Vars, step_class
 
 INSIDE = Relation(
     "INSIDE", (("ls", "<", "rs"), ("re", "<", "le")), "Inside", "with the second strictly inside"
@@ -38,6 +37,10 @@ class RunsBetween(Absence):
     @cached_property
     def vars(self) -> Vars:
         return (*self.required.vars, *(var for var, _, _ in self.aggregates))
+
+    @property
+    def needed(self) -> tuple[Step, ...]:
+        return self.inputs
 
     @property
     def shared(self) -> Vars:

@@ -40,6 +40,11 @@ class Step:
         return self.inputs
 
     @property
+    def needed(self) -> tuple[Step, ...]:
+        """The inputs without whose rows it gives none: where there are several, it must say so."""
+        return self.inputs if len(self.inputs) == 1 else ()
+
+    @property
     def awaited(self) -> tuple[Step, ...]:
         """The inputs of which every row must be there once time has passed its end."""
         return ()
@@ -118,6 +123,10 @@ class SameIntervals(Step):
     input: Step
 
     @property
+    def needed(self) -> tuple[Step, ...]:
+        return self.inputs[:1]
+
+    @property
     def longest(self) -> int | None:
         return self.input.longest
 
@@ -132,6 +141,40 @@ class SameColumns(SameIntervals):
     @property
     def certain(self) -> frozenset[str]:
         return self.input.certain
+
+
+class Absence(Step):
+    """The base of steps that decide about required rows by what the other inputs lack."""
+
+    required: Step
+
+    waits = True
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.required.certain
+
+    @property
+    def longest(self) -> int | None:
+        return self.required.longest
+
+    @property
+    def needed(self) -> tuple[Step, ...]:
+        return (self.required,)
+
+    @property
+    def awaited(self) -> tuple[Step, ...]:
+        return self.inputs[1:]
+
+
+class PerInstant(Step):
+    """The base of steps that look at all rows which end at one instant."""
+
+    waits = True
+
+    @property
+    def awaited(self) -> tuple[Step, ...]:
+        return self.inputs
 
 
 def step_class(cls):

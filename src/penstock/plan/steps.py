@@ -15,7 +15,7 @@ from penstock.plan import sources
 from penstock.plan.analysis.bounds import duration_bound
 from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Sources
-from penstock.plan.step import SameColumns, SameIntervals, Step, Vars, joined, step_class
+from penstock.plan.step import Absence, PerInstant, SameColumns, SameIntervals, Step, Vars, joined, step_class
 from penstock.terms import Term
 
 Streams = frozenset[int]
@@ -263,6 +263,10 @@ class Join(Step):
         return self.left.certain | self.right.certain
 
     @property
+    def needed(self) -> tuple[Step, ...]:
+        return self.inputs
+
+    @property
     def shared(self) -> Vars:
         right = frozenset(self.right.vars)
         return tuple(var for var in self.left.vars if var in right)
@@ -315,8 +319,7 @@ class Reach(Step):
         return (".x", ".y")[not self.pairs :] + self.further
 
     @cached_property
-    def necessary(self) -> tuple[Step, ...]:
-        """The labels that every walk goes along."""
+    def needed(self) -> tuple[Step, ...]:  # the labels that every walk goes along
         return tuple(step for label, step in enumerate(self.labels) if not self._leads_on_without(label))
 
     def _leads_on_without(self, label: int) -> bool:
@@ -339,26 +342,6 @@ class Reach(Step):
 
 
 # --- absence: decided when the watermark has passed the required solution's end ----------------
-
-
-class Absence(Step):
-    """The base of steps that decide about required rows by what the other inputs lack."""
-
-    required: Step
-
-    waits = True
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.required.certain
-
-    @property
-    def longest(self) -> int | None:
-        return self.required.longest
-
-    @property
-    def awaited(self) -> tuple[Step, ...]:
-        return self.inputs[1:]
 
 
 @step_class
@@ -440,16 +423,6 @@ class Mark(Absence):
 # --- instants: the solutions that end together ---------------------------------------------
 
 
-class PerInstant(Step):
-    """The base of steps that look at all rows which end at one instant."""
-
-    waits = True
-
-    @property
-    def awaited(self) -> tuple[Step, ...]:
-        return self.inputs
-
-
 @step_class
 class Aggregated(PerInstant):
     """GROUP BY and its aggregates over columns of the input, or `computed` ones.
@@ -464,6 +437,10 @@ class Aggregated(PerInstant):
     instants: Streams = frozenset()
     computed: tuple[tuple[str, Expression], ...] = ()
     groups: Step | None = None
+
+    @property
+    def needed(self) -> tuple[Step, ...]:
+        return (self.input,) if self.groups is None else ()
 
     @cached_property
     def vars(self) -> Vars:
