@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 for entry in (str(ROOT), str(ROOT / "src")):
     if entry not in sys.path:
         sys.path.insert(0, entry)
+os.environ["PYTHONPATH"] = str(ROOT)  # so that workers find the program, also from the working directory
 
 from tests.runtime.toy import ToyProgram, expected_answers, rows_of, toy_decoder  # noqa: E402
 
