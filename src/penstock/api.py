@@ -17,6 +17,7 @@ import queue
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -65,8 +66,17 @@ from penstock.runtime.recovery.checkpoint import (
 from penstock.runtime.recovery.continuing import Continued
 from penstock.runtime.run import RunOptions, check_inputs, input_findings, run
 from penstock.runtime.session.session import default_shards
+from penstock.runtime.unused import KINDS, REJECTED, unused
 
 OnBatch = Callable[[Batch], None]
+
+
+def _rejects_first(found: Diagnosis, statistics: RunStatistics) -> Diagnosis:
+    """A diagnosis that names what was rejected before all else; where nothing was read, that is all."""
+    rejected = tuple(str(each) for each in unused(statistics) if each.kind == REJECTED)
+    if rejected and not statistics.elements and not any(rows for rows, _ in found.patterns):
+        return replace(found, reasons=rejected)
+    return replace(found, reasons=(*rejected, *found.reasons))
 
 
 class Engine(Registrations):
@@ -136,6 +146,7 @@ class Engine(Registrations):
         self._changing = False  # whether static knowledge may, while the run that is prepared goes on
         self._entailed: tuple[object, Entailed] | None = None  # what it was made of, and what was made
         self.diagnosis: dict[str, Diagnosis] = {}  # of the latest run: why queries have no answers
+        self.statistics = RunStatistics()  # of the run that goes on, or of the latest one
         self.continued: tuple[Continued, ...] = ()  # what becomes of the queries of the checkpoint
         self._told: set[tuple[str | None, Finding]] = set()
 
@@ -244,17 +255,20 @@ class Engine(Registrations):
             warnings.warn(finding.located(text, origin), PenstockWarning, stacklevel=2)
         if follow and self.knowledge.watched and not program.changing:
             warnings.warn(self._fixed(program), PenstockWarning, stacklevel=2)
-        latest = RunStatistics()
+        self.statistics = RunStatistics()
         entailed = self.entailed  # files of graphs may have others when the run ends
         checks = [rule for rule, _ in entailed.checks]
 
         def progressed(statistics: RunStatistics) -> None:
-            nonlocal latest
-            latest = statistics
+            self.statistics = statistics
 
         def take(number: int, results: list[tuple[int, bytes]]) -> None:
+            latest = self.statistics
             batch = batch_of(number, self.queries, results, latest, checks, entailed.rules)
             latest.inconsistent += len(batch.inconsistent)
+            for kind in KINDS:
+                for record in getattr(batch, kind)[:1]:
+                    latest.first.setdefault(kind, record)
             if self.options.strict:
                 refuse_inconsistent(batch.inconsistent)
             on_batch(batch)
@@ -276,10 +290,11 @@ class Engine(Registrations):
         else:
             statistics = run_once(program, take)
             statistics.known = sum(map(len, entailed.graphs))
+            self.statistics = statistics
         statistics.dropped.update(dict(entailed.dropped))
         counts = statistics.row_counts
         self.diagnosis = {
-            name: found
+            name: _rejects_first(found, statistics)
             for number, name in enumerate(self.names)
             if (found := program.diagnose(number, counts, statistics.predicates))
         }
@@ -306,10 +321,17 @@ class Engine(Registrations):
     def answers(self, query: int | str = 0) -> Answers:
         """Runs to the end of the streams; all answers of a query (its name or number) as a table."""
         name = self.names[self._number(query)] if self.queries else ""
-        return self.all_answers()[name]
+        found = self._collected()
+        self._tell_unused()
+        return found[name]
 
     def all_answers(self) -> dict[str, Answers]:
         """Runs to the end of the streams once; the answers of every query by its name."""
+        found = self._collected()
+        self._tell_unused()
+        return found
+
+    def _collected(self) -> dict[str, Answers]:
         found: dict[int, list[pa.Table]] = {i: [] for i in range(len(self.queries))}
 
         def take(batch: Batch) -> None:
@@ -328,8 +350,13 @@ class Engine(Registrations):
     def _arriving(self, number: int, follow: bool) -> Iterator[Solution]:
         arriving: queue.Queue = queue.Queue()
         stop = threading.Event()
+        told = not follow  # whoever follows a stream is told at once, and not only when it ends
 
         def take(batch: Batch) -> None:
+            nonlocal told
+            if not told and unused(batch.statistics):
+                told = True
+                arriving.put(self._tell_unused)
             if number in batch.tables:
                 arriving.put(concat([batch.tables[number]], self.queries[number]))
 
@@ -346,10 +373,20 @@ class Engine(Registrations):
             while (item := arriving.get()) is not None:
                 if isinstance(item, BaseException):
                     raise item
-                yield from item
+                if callable(item):
+                    item()
+                else:
+                    yield from item
         finally:
             stop.set()
             worker.join()
+            self._tell_unused()
+
+    def _tell_unused(self) -> None:
+        """Warn of what the run has not used: whoever gets answers only would not see it."""
+        for each in unused(self.statistics):
+            hint = f"\n  hint: {each.hint}" if each.hint else ""
+            warnings.warn(f"{each}{hint}", PenstockWarning, stacklevel=3)
 
     def check(self) -> list:
         """The findings about the registered queries, without running them."""

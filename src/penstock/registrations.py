@@ -136,8 +136,7 @@ class Registrations:
                 "a DataFrame needs a map, which says what its columns mean",
                 hint=f"correct this guess, and give it as map= (a file, or a dictionary)\n{guess}",
             )
-        if document is not None:
-            check_columns(json.loads(document), batches.schema)
+        check_columns(json.loads(document) if document is not None else None, batches.schema)
         path = self._place_for(f"stream-{len(self.streams)}")
         write_frame(batches, path)
         return path

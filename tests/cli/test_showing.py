@@ -10,7 +10,7 @@ from penstock.runtime.contract import RunStatistics
 
 def test_limits_that_expressions_met_are_told_once_with_how_often(capfd):
     refused = Counter({"a regular expression is too large": 1_234})
-    show_summary(RunStatistics(elements=1, refused=refused), 0, [], 1.0)
+    show_summary(RunStatistics(elements=1, refused=refused), 0, {}, 1.0)
     said = capfd.readouterr().err
     assert said.count("warning: a regular expression is too large: no value, 1,234 times") == 1
     assert "0007-functions" in said

@@ -38,7 +38,6 @@ from penstock.cli.options import (
 )
 from penstock.cli.showing import (
     Progress,
-    Unused,
     show_continued,
     show_diagnosis,
     show_finding,
@@ -48,11 +47,6 @@ from penstock.cli.showing import (
     warnings_told,
 )
 from penstock.errors import StorageError, UsageError, storing
-
-LATE_HINT = (
-    "--lateness DURATION waits for them; the files of a directory follow each other by name, so give"
-    " files that cover the same time each its own --stream"
-)
 
 
 class Format(StrEnum):
@@ -283,13 +277,11 @@ def run(
     if follow and not quiet:
         show_waiting(engine.streams)
     progress = Progress(quiet, opening="starting Spark" if stream else "answering")
-    found, first_rejected, first_inconsistent, knowledge = 0, None, None, None
+    found, knowledge = 0, None
 
     def take(batch) -> None:
-        nonlocal found, first_rejected, first_inconsistent, knowledge
+        nonlocal found, knowledge
         progress.aside()
-        first_rejected = first_rejected or next(iter(batch.rejected), None)
-        first_inconsistent = first_inconsistent or next(iter(batch.inconsistent), None)
         with storing("what was rejected, late or inconsistent"):
             sides.write(batch.id, batch.rejected, batch.late, batch.inconsistent)
         with storing(out if beside else "standard output"):
@@ -316,19 +308,8 @@ def run(
                 sink.close()
                 sides.close()
     if not quiet:
-        unused = [
-            Unused("rejected line", sides.rejected.count, rejected, "--rejected", first_rejected),
-            Unused("late element", sides.late.count, late, "--late", hint=LATE_HINT),
-            Unused(
-                "contradiction",
-                sides.inconsistent.count,
-                inconsistent,
-                "--inconsistent",
-                first_inconsistent,
-                "in elements: they went on, with what follows from them; --strict stops there",
-            ),
-        ]
-        show_summary(statistics, found, unused, time.monotonic() - context.obj)
+        kept_in = {"rejected": rejected, "late": late, "inconsistent": inconsistent}
+        show_summary(statistics, found, kept_in, time.monotonic() - context.obj)
         read = statistics.elements or statistics.known
         if read and (follow or not statistics.interrupted):
             show_diagnosis(list(engine.diagnosis.values()))

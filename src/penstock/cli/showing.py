@@ -8,8 +8,7 @@ import sys
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +18,13 @@ from rich.status import Status
 from rich.text import Text
 
 from penstock.errors import Finding, PenstockWarning
+from penstock.runtime.unused import unused
 from penstock.sources.segments import files_below
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_instant
 
 if TYPE_CHECKING:
+    from penstock.runtime.contract import RunStatistics
     from penstock.runtime.recovery.continuing import Continued
 
 
@@ -151,30 +152,6 @@ class Progress:
     close = aside
 
 
-@dataclass(frozen=True)
-class Unused:
-    """What a run could not use, and where it went."""
-
-    kind: str  # rejected line, late element
-    number: int
-    kept_in: Path | None
-    option: str
-    first: dict[str, Any] | None = None
-    hint: str = ""
-
-    def __str__(self) -> str:
-        text = count(self.number, self.kind)
-        if self.kept_in is not None:
-            return f"{text}, see {self.kept_in}"
-        if self.first and "reason" in self.first:
-            text += f" (the first one: {self.first.get('source')}"
-            text += f", line {self.first.get('line')}: {self.first['reason']})"
-        if self.first and "rule" in self.first:
-            bound = ", ".join(f"?{name} = {value}" for name, value in self.first["bindings"].items())
-            text += f" (the first one: {self.first['rule']}: {self.first['meaning']} {bound})"
-        return f"{text}; keep such with {self.option} FILE"
-
-
 def show_waiting(streams: Sequence[StreamSpec]) -> None:
     """Directories in which a run that follows them finds nothing yet, said before Spark has started."""
     for spec in streams:
@@ -183,8 +160,10 @@ def show_waiting(streams: Sequence[StreamSpec]) -> None:
                 show_warning(f"there is no file to read in {path} yet; the run waits for some")
 
 
-def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: float) -> None:
-    """The closing line of a run: what was read, what was found, what could not be used.
+def show_summary(
+    statistics: RunStatistics, answers: int, kept_in: Mapping[str, Path | None], seconds: float
+) -> None:
+    """The closing line of a run: what was read, what was found, what could not be used and where that is.
 
     `seconds` is how long the user has waited; what the run itself did not take was the start.
     """
@@ -202,11 +181,15 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: f
     if statistics.interrupted:
         line += "; stopped by Ctrl-C"
     console.print(escape(line))
-    for each in unused:
-        if each.number:
-            show_warning(str(each))
-            if each.hint:
-                show_note(f"  hint: {each.hint}")
+    for each in (lost := unused(statistics)):
+        place = kept_in.get(each.kind)
+        show_warning(
+            f"{each.counted}, see {place}"
+            if place is not None
+            else f"{each}; keep such with --{each.kind} FILE"
+        )
+        if each.hint:
+            show_note(f"  hint: {each.hint}")
     if statistics.dropped:
         rules = ", ".join(f"{rule} ({times:,})" for rule, times in sorted(statistics.dropped.items()))
         total = count(statistics.dropped.total(), "derived triple")
@@ -215,7 +198,7 @@ def show_summary(statistics: Any, answers: int, unused: list[Unused], seconds: f
         show_warning(f"{reason}: no value, {count(times, 'time')}")
     if statistics.refused:
         show_note("  hint: a filter takes that as false; docs/decisions/0007-functions.md has the limits")
-    nothing = not statistics.elements and not any(each.number for each in unused)
+    nothing = not statistics.elements and not lost
     if nothing and statistics.known is None and not statistics.interrupted:
         show_warning("there was nothing in the streams")
 

@@ -103,6 +103,10 @@ class TripleRows:
             )
         return [name for name in COLUMNS if name in names]
 
+    def clocks(self, names: Sequence[str]) -> list[tuple[str, str | None, str | None]]:
+        """The columns of the time, each with its format and zone."""
+        return [(name, None, None) for name in ("start", "end") if name in names]
+
     def batch(self, table: pa.Table | pa.RecordBatch, lines: np.ndarray, numbers: np.ndarray) -> Occurrences:
         """The occurrences of some rows, which stand on these lines (or have these numbers).
 
@@ -284,6 +288,8 @@ class TableRows(Protocol):
 
     def wanted(self, names: Sequence[str]) -> list[str]: ...
 
+    def clocks(self, names: Sequence[str]) -> list[tuple[str, str | None, str | None]]: ...
+
     def batch(
         self, table: pa.Table | pa.RecordBatch, lines: np.ndarray, numbers: np.ndarray
     ) -> Occurrences: ...
@@ -360,14 +366,14 @@ class ParquetDecoder(TableDecoder):
 
 
 def check_table(path: str, form: Format, map_: TableMap | None) -> None:
-    """Refuses a CSV or Parquet file that lacks columns, by its header; one that has none yet is let be."""
-    rows = TripleRows(path, TimePredicates()) if map_ is None else MappedRows(map_, path)
+    """Refuses a CSV or Parquet file by its columns, as its header has them; without one yet it is let be."""
+    rows = _rows_of(map_, path)
     if form is Format.PARQUET:
         try:
             schema = pq.read_schema(path)
         except (pa.ArrowException, OSError):
             return  # which is told when it is read
-        rows.wanted([name for each in schema for name in _paths(each)])
+        _check_schema(rows, schema)
     elif map_ is None or map_.dialect.header:
         with open(path, "rb") as file:
             head = file.read(HEADER)
@@ -376,19 +382,36 @@ def check_table(path: str, form: Format, map_: TableMap | None) -> None:
             rows.wanted(names)
 
 
-def check_columns(document: Mapping, schema: pa.Schema) -> None:
-    """Refuses a map that speaks of columns which a table does not have."""
-    names = [path for each in schema for path in _paths(each)]
-    MappedRows(read_map(document), "the DataFrame").wanted(names)
+def check_columns(document: Mapping | None, schema: pa.Schema) -> None:
+    """Refuses a DataFrame without the columns that its map speaks of, or those of triples."""
+    map_ = read_map(document) if document is not None else None
+    _check_schema(_rows_of(map_, "the DataFrame"), schema)
 
 
-def _paths(field: pa.Field, before: str = "") -> Iterator[str]:
-    """The dotted names of a column's fields."""
+def _rows_of(map_: TableMap | None, source: str) -> TableRows:
+    return TripleRows(source, TimePredicates()) if map_ is None else MappedRows(map_, source)
+
+
+def _check_schema(rows: TableRows, schema: pa.Schema) -> None:
+    """Refuses a table that lacks columns, or has no times in those of the time."""
+    types = {path: kind for each in schema for path, kind in _leaves(each)}
+    rows.wanted(list(types))
+    for name, format_, zone in rows.clocks(list(types)):
+        if not pa.types.is_null(types[name]):  # without a value nobody knows what it would be
+            instants_in(plain(pa.nulls(0, types[name])), name, format_, zone)
+
+
+def _leaves(field: pa.Field, before: str = "") -> Iterator[tuple[str, pa.DataType]]:
+    """The dotted names of a column's fields, and their types."""
     if pa.types.is_struct(field.type):
         for each in field.type:
-            yield from _paths(each, f"{before}{field.name}.")
+            yield from _leaves(each, f"{before}{field.name}.")
     else:
-        yield before + field.name
+        yield before + field.name, field.type
+
+
+def _paths(field: pa.Field) -> Iterator[str]:
+    return (path for path, _ in _leaves(field))
 
 
 class CsvDecoder(TableDecoder):

@@ -122,6 +122,7 @@ class RunStatistics:
     derived: int = 0  # triples that rules have added to elements
     dropped: Counter[str] = field(default_factory=Counter)  # by rule: what would have a literal as subject
     inconsistent: int = 0  # contradictions in elements
+    first: dict[str, dict[str, Any]] = field(default_factory=dict)  # of what was rejected, late, inconsistent
     refused: Counter[str] = field(default_factory=Counter)  # limits that expressions met, how often
     restored: int = 0  # how often a shard was restored from the state store
     watermark: int | None = None

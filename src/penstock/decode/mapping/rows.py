@@ -116,6 +116,13 @@ class MappedRows:
                 used += [self.resolve(name, names) for name in (template.variables if template else ())]
         return list(dict.fromkeys(used))
 
+    def clocks(self, names: Sequence[str]) -> list[tuple[str, str | None, str | None]]:
+        """The columns of the time, each with its format and zone."""
+        times = self.map.times
+        return [
+            (self.resolve(name, names), times.format, times.zone) for name in (times.start, times.end) if name
+        ]
+
     def spoken(self) -> list[str]:
         """All names that the map speaks of, for tables that have no header."""
         own = {column.name for column in self.map.columns}
