@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from penstock.columns.terms import TermTable
+from penstock.engine.choice import operator_of
 from penstock.engine.expressions import Evaluator
 from penstock.engine.operators import Operator, Surroundings, may_grow
-from penstock.engine.shard import operator_of
 from penstock.engine.store import Store, Until, until_left
 from penstock.plan.step import Step
 from penstock.timeline import format_duration

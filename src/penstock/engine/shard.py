@@ -9,57 +9,27 @@ from types import MappingProxyType
 
 import numpy as np
 
-from penstock.algebra.base import UnknownNode
 from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.elements import Elements
-from penstock.engine import absence, constructing, instants, operators, paths
-from penstock.engine.changing import CHANGING
+from penstock.engine import operators
+from penstock.engine.choice import operator_of
 from penstock.engine.counting import RowCounts
 from penstock.engine.digests import gone_on
 from penstock.engine.exchange import has_predicate, match, static_rows
 from penstock.engine.expressions import Evaluator
 from penstock.engine.image import Image
 from penstock.engine.network import Edge, Network, Unit
-from penstock.engine.operators import Clock, Operator, Surroundings
-from penstock.engine.repetitions import RunsBetweenOperator
+from penstock.engine.operators import Clock, Surroundings
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.engine.windows import WINDOWS
 from penstock.functions.errors import add_refused
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
-from penstock.plan.repetitions import RunsBetween
 from penstock.plan.sources import static_graphs
 from penstock.plan.windowing import filled
 from penstock.timeline import FOREVER, NEVER
-
-OPERATORS: dict[type, type[Operator]] = {
-    steps.Scan: operators.ScanOperator,
-    steps.Table: operators.TableOperator,
-    steps.Rename: operators.RenameOperator,
-    steps.Select: operators.SelectOperator,
-    steps.Compute: operators.ComputeOperator,
-    steps.Columns: operators.ColumnsOperator,
-    steps.Merge: operators.MergeOperator,
-    steps.Unique: operators.UniqueOperator,
-    steps.Tagged: operators.TaggedOperator,
-    steps.Domain: operators.DomainOperator,
-    steps.Join: operators.JoinOperator,
-    steps.Reach: paths.ReachOperator,
-    steps.Sliced: operators.SlicedOperator,
-    steps.Outer: absence.OuterOperator,
-    steps.Without: absence.WithoutOperator,
-    steps.Mark: absence.MarkOperator,
-    steps.Aggregated: instants.AggregatedOperator,
-    steps.Ordered: instants.OrderedOperator,
-    steps.Asked: instants.AskedOperator,
-    steps.Constructed: constructing.ConstructedOperator,
-    steps.PerElement: operators.ScanOperator,
-    RunsBetween: RunsBetweenOperator,
-    **WINDOWS,
-}
 
 _ARRIVING = (steps.Scan, steps.PerElement)
 """The steps whose rows come from outside."""
@@ -525,13 +495,6 @@ class Shard:
         used += [ids for operator in self.operators for ids in operator.held()]
         used += [frame.ids.reshape(-1) for frames in self._answers.values() for frame in frames]
         return np.concatenate(used)
-
-
-def operator_of(step: steps.Step) -> type[Operator]:
-    """What runs a step; where rows can leave, steps that are not linear look at the content."""
-    if type(step) not in OPERATORS:
-        raise UnknownNode(step, "how it runs")
-    return CHANGING.get(type(step), OPERATORS[type(step)]) if step.changes else OPERATORS[type(step)]
 
 
 def _moves(clock: Clock) -> bool:

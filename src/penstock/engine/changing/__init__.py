@@ -30,4 +30,4 @@ CHANGING = {
     steps.Ordered: OrderedContent,
     steps.Sliced: SlicedContent,
 }
-"""The operators of steps whose rows can leave; all others are those of rows that stay."""
+"""The operators of these steps where rows can leave."""

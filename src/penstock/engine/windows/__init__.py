@@ -19,23 +19,27 @@ from penstock.engine.windows.reporting import ReportedOperator, StreamedOperator
 from penstock.engine.windows.runs import RunsContent
 from penstock.plan import repetitions, windowing
 
-WINDOWS = {
+IN_WINDOWS = {
     windowing.StatedScan: ScanOperator,
     windowing.DerivedScan: ScanOperator,
+    windowing.Matched: MatchedOperator,
+    windowing.Timeless: TimelessOperator,
+    windowing.Stamped: StampedOperator,
+    windowing.Retimed: RetimedOperator,
+    windowing.Begun: BegunOperator,
+}
+"""The operators that take rows one by one, whether these can leave or stay."""
+
+WINDOWS = {
     windowing.Windowed: WindowedOperator,
     windowing.Counted: CountedOperator,
-    windowing.Matched: MatchedOperator,
     windowing.During: DuringOperator,
     windowing.Lacking: LackingOperator,
     windowing.Earliest: EarliestContent,
     repetitions.Runs: RunsContent,
     windowing.Latest: LatestContent,
-    windowing.Timeless: TimelessOperator,
-    windowing.Stamped: StampedOperator,
-    windowing.Retimed: RetimedOperator,
     windowing.Cut: CutOperator,
-    windowing.Begun: BegunOperator,
     windowing.Reported: ReportedOperator,
     windowing.Streamed: StreamedOperator,
 }
-"""The operators of the steps of continuous queries."""
+"""Those that make rows leave, or look at rows that do."""

@@ -1,0 +1,58 @@
+"""What runs a step: one operator where rows stay, another where they can leave again.
+
+A step that is in no table for its rows is refused by its name: an operator for rows that stay would take
+a row that leaves for one more.
+"""
+
+from __future__ import annotations
+
+from penstock.algebra.base import UnknownNode
+from penstock.engine import absence, constructing, instants, operators, paths
+from penstock.engine.changing import CHANGING
+from penstock.engine.operators import Operator
+from penstock.engine.repetitions import RunsBetweenOperator
+from penstock.engine.windows import IN_WINDOWS, WINDOWS
+from penstock.plan import steps
+from penstock.plan.repetitions import RunsBetween
+from penstock.plan.step import Step
+
+_LINEAR: dict[type[Step], type[Operator]] = {
+    steps.Scan: operators.ScanOperator,
+    steps.Table: operators.TableOperator,
+    steps.Rename: operators.RenameOperator,
+    steps.Select: operators.SelectOperator,
+    steps.Compute: operators.ComputeOperator,
+    steps.Columns: operators.ColumnsOperator,
+    steps.Merge: operators.MergeOperator,
+    steps.Tagged: operators.TaggedOperator,
+    steps.Join: operators.JoinOperator,
+    **IN_WINDOWS,
+}
+"""What becomes of a row does not depend on whether it leaves: it leaves in all that came of it."""
+
+_STAYING: dict[type[Step], type[Operator]] = {
+    **_LINEAR,
+    steps.Unique: operators.UniqueOperator,
+    steps.Domain: operators.DomainOperator,
+    steps.Reach: paths.ReachOperator,
+    steps.Sliced: operators.SlicedOperator,
+    steps.Outer: absence.OuterOperator,
+    steps.Without: absence.WithoutOperator,
+    steps.Mark: absence.MarkOperator,
+    steps.Aggregated: instants.AggregatedOperator,
+    steps.Ordered: instants.OrderedOperator,
+    steps.Asked: instants.AskedOperator,
+    steps.Constructed: constructing.ConstructedOperator,
+    steps.PerElement: operators.ScanOperator,
+    RunsBetween: RunsBetweenOperator,
+}
+_LEAVING = {**_LINEAR, **CHANGING, **WINDOWS}
+
+
+def operator_of(step: Step) -> type[Operator]:
+    """What runs a step, by whether its rows, or those of its inputs, can leave."""
+    leave = step.changes or any(below.changes for below in step.inputs)
+    found = (_LEAVING if leave else _STAYING).get(type(step))
+    if found is None:
+        raise UnknownNode(step, f"how it runs where rows {'can leave' if leave else 'stay'}")
+    return found
