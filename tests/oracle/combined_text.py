@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from random import Random
 
 from oracle.expression_text import time_condition, value
-from oracle.sequence_text import SequenceWriter, joined, parsed_pattern, put_in
+from oracle.sequence_text import SequenceWriter, Written, joined, parsed_pattern, put_in
 from oracle.vocabulary import PROLOGUE
+from oracle.window_model import EventSequence, InWindow, Member
 from penstock.algebra import Call, Exists, Extend, Filter, Minus, OuterJoin, Pattern, Query, Union_, Var
 from penstock.languages import parse_query
 from penstock.terms import NamedNode
@@ -98,6 +99,36 @@ class CombiningWriter(SequenceWriter):
             return found, inner, kept
         other = self.event_clause()
         return joined(found, other.pattern), f"{inner} {other.text}", _both(kept, other.names)
+
+
+class BoundedWriter(CombiningWriter):
+    """`SEQ(!:w1, :w2)` and the like, with a bound on the whole; what is absent mostly is a sequence."""
+
+    def event_clause(self) -> Written:
+        clauses, specs = [], []
+        negated = self.random.choice((0, 0, 1, 1, 2))
+        for place in range(self.random.choice((2, 2, 3))):
+            name, inside = self.window(), self.triples()
+            if place == negated and self.chance(0.8):
+                parts = [self.triples() for _ in range(2)]
+                text = ", ".join(f"{{ {part.text} }}" for part in parts)
+                pattern = EventSequence(tuple(Member(part.pattern) for part in parts))
+                inside = Written(pattern, f"SEQ({text})", ())
+            specs.append(f"WINDOW {self.short(name)} {{ {inside.text} }}")
+            sign = "!" if place == negated else ""
+            clauses.append((Member(InWindow(name, inside.pattern), negated=place == negated), sign, inside))
+        names = [name for member, _, inside in clauses if not member.negated for name in inside.names]
+        members = ", ".join(f"{sign}{self.short(member.pattern.name)}" for member, sign, _ in clauses)
+        sequence = EventSequence(tuple(member for member, _, _ in clauses))
+        return Written(sequence, " ".join([*specs, f"SEQ({members})"]), tuple(dict.fromkeys(names)))
+
+    def selected(
+        self, pattern: Pattern, where: str, names: list[str]
+    ) -> tuple[Query, str, Sequence[NamedNode]]:
+        if self.chance(0.9):
+            text = f'getDURATION() <= "PT{self.random.randint(0, 2)}S"^^xsd:duration'
+            pattern, where = Filter(_condition(text), pattern), f"{{ {where} }} FILTER ({text})"
+        return super().selected(pattern, where, names)
 
 
 def _condition(text: str):

@@ -17,7 +17,7 @@ from random import Random
 
 from oracle.canonical import Row, canonical
 from oracle.cases import Case, Element
-from oracle.combined_text import CombiningWriter
+from oracle.combined_text import BoundedWriter, CombiningWriter
 from oracle.evaluate import Effort, TooManySolutions
 from oracle.model import StaticGraph, TimedDataset
 from oracle.queries import evaluate_query
@@ -56,6 +56,11 @@ LONGEST = 80
 
 REPEATED = 2_000_000_000
 """Cases from this number on have sequences with repetitions."""
+
+
+def is_bounded(seed: int) -> bool:
+    """Some of the cases bound how long sequences of windows last."""
+    return Random(f"bounded {seed}").random() < 0.06
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ def make_window_case(seed: int, size: int = 20) -> WindowCase:
         replace(each, elements=tuple(denser(random, element) for element in each.elements))
         for each in streams
     ]
-    if seed >= REPEATED:
+    if seed >= REPEATED or is_bounded(seed):
         streams = [
             replace(each, elements=tuple(_about_one(random, element) for element in each.elements))
             for each in streams
@@ -131,7 +136,7 @@ def make_window_case(seed: int, size: int = 20) -> WindowCase:
     if random.random() < 0.33:
         data = delayed(data)
     language = random.choice(("C-SPARQL", "RSP-QL", "CQELS-CEP", "CQELS-CEP"))
-    if seed >= REPEATED:
+    if seed >= REPEATED or is_bounded(seed):
         language = "CQELS-CEP"
     return _over(random, data, language)
 
@@ -370,7 +375,8 @@ def of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQu
     if data.seed >= REPEATED:
         writer = SequenceWriter(random, static, further, repeating=True)
     else:
-        writer = CombiningWriter(random, static, further, more)
+        kind = BoundedWriter if is_bounded(data.seed) else CombiningWriter
+        writer = kind(random, static, further, more)
     query, body, names = writer.query()
     windows = random_windows(random, data, convention, names)
     return (

@@ -166,3 +166,36 @@ def test_when_a_triple_that_need_not_be_there_was_stated():
     case = case_of(stamped, at(1, 1, "c p a", "d p a"), at(2, 3, "c q b"), language="c-sparql")
     rows = [row for _, row, _, _ in given(case)]
     assert sorted(map(sorted, rows)) == [["at", "x", "y"], ["x"]]
+
+
+SHORT = 'FILTER (getDURATION() <= "PT2S"^^xsd:duration)'
+
+
+@pytest.mark.parametrize("bound", ["", SHORT])
+@pytest.mark.parametrize("sequence, elements", [
+    ("SEQ(!:W, :V)", (at(0, 0, "c p a"), at(20, 20, "c q a"), at(28, 28, "c r a"))),
+    ("SEQ(:V, !:W)", (at(0, 0, "c r a"), at(20, 20, "c p a"), at(28, 28, "c q a"))),
+])  # fmt: skip
+def test_a_bound_on_the_duration_is_none_on_what_is_absent(bound: str, sequence: str, elements: tuple):
+    """NO_HEAD and NO_TAIL say nothing about how long it lasts."""
+    text = (
+        "SELECT RSTREAM ?x FROM NAMED WINDOW :W ON :s1 [RANGE 60s] FROM NAMED WINDOW :V ON :s1 [RANGE 60s] "
+        "REPORT EVERY 30s WHERE { WINDOW :W { SEQ({ ?x :p ?y }, { ?x :q ?y }) } WINDOW :V { ?x :r ?z } "
+        f"{sequence} {bound} }}"
+    )
+    assert [row for row in given(case_of(text, *elements)) if row[0] == 30] == []
+
+
+@pytest.mark.parametrize("bound", ["", SHORT])
+@pytest.mark.parametrize("sequence, rows", [("SEQ(:V, :W)", 1), ("SEQ(:V, !:W, :U)", 0)])
+def test_a_bound_sees_what_windows_leave_of_an_element_after_what_none_cuts(bound, sequence: str, rows: int):
+    names = sorted(set(sequence) & set("UVW"))
+    extents = {"W": "RANGE 3s SLIDE 3s", "V": "TRIPLES 9", "U": "TRIPLES 9"}
+    patterns = {"W": "?x :p ?y", "V": "?x :q ?y", "U": "?x :r ?y"}
+    text = (
+        f"SELECT RSTREAM ?x {' '.join(f'FROM NAMED WINDOW :{w} ON :s1 [{extents[w]}]' for w in names)} "
+        f"REPORT ON CLOSE WHERE {{ {' '.join(f'WINDOW :{w} {{ {patterns[w]} }}' for w in names)} "
+        f"{sequence} {bound} }}"
+    )
+    case = case_of(text, at(6, 6, "c q a"), at(0, 8, "c p a"), at(8, 8, "c r a"), size=3)
+    assert len([row for row in given(case) if row[0] == 9]) == rows

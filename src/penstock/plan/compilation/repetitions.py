@@ -169,7 +169,7 @@ class RepetitionCompiler(SequenceCompiler):
         bound = (*filter(hidden.is_variable, found.vars), *context.carried)
         if absent is None:
             return columns_of(found, bound)
-        lacking = self.pattern(node.members[absent].pattern, replace(context, began=False))
+        lacking = self._absent(node, context)
         if absent == 0:
             return self._lacking(columns_of(found, bound), lacking, SEQ.converse)
         if absent == len(positive):

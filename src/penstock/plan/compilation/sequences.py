@@ -19,7 +19,7 @@ from penstock.algebra.sequences import sequence_problem
 from penstock.algebra.windows import Kind, View, WindowSpec
 from penstock.errors import QueryError
 from penstock.plan import hidden, steps
-from penstock.plan.analysis import walk
+from penstock.plan.analysis import bounds, walk
 from penstock.plan.catalog import ActiveDataset, Catalog
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.joining import TOGETHER, connected
@@ -100,8 +100,9 @@ def must_cut_first(node: a.Pattern, dataset: ActiveDataset, inside: WindowSpec |
     """
     if isinstance(node, a.InWindow):
         inside = window_in(node.name, dataset).spec
-    own = cutting(node, dataset, inside)
-    if own is None or (own and _looks_at_starts(node)):
+    if cutting(node, dataset, inside) is None:
+        return True
+    if _looks_at_starts(node) and _some_cut(node, dataset, inside):
         return True
     if isinstance(node, a.EventSequence) and node.absent not in (None, 0, len(node.members) - 1):
         before, after = (node.members[node.absent + way].pattern for way in (-1, 1))
@@ -109,6 +110,13 @@ def must_cut_first(node: a.Pattern, dataset: ActiveDataset, inside: WindowSpec |
             return True
     below = (*walk.children(node), *walk.exists_patterns(node))
     return any(must_cut_first(part, dataset, inside) for part in below)
+
+
+def _some_cut(node: a.Pattern, dataset: ActiveDataset, inside: WindowSpec | None) -> bool:
+    """Whether a window cuts anything of a pattern: bounds on durations go down to all of it."""
+    named = (each.name for each in walk.nodes(node) if isinstance(each, a.InWindow))
+    specs = (inside, *(window_in(name, dataset).spec for name in named))
+    return any(spec is not None and cuts(spec) for spec in specs)
 
 
 def _looks_at_starts(node: a.Pattern) -> bool:
@@ -262,7 +270,7 @@ class SequenceCompiler(PathCompiler):
             raise QueryError("absence in SEQ is not built yet for streams without windows")
         if negated is None:
             return self._chain(node.members, context)
-        absent = self.pattern(node.members[negated].pattern, replace(context, began=False))
+        absent = self._absent(node, context)
         specs = self._cuts(node.members[negated], context)
         before, after = node.members[:negated], node.members[negated + 1 :]
         if not before:
@@ -270,6 +278,11 @@ class SequenceCompiler(PathCompiler):
         if not after:
             return self._no_tail(before, absent, specs, context)
         return self._seq_wo(before, absent, specs, after, context)
+
+    def _absent(self, node: a.EventSequence, context: Context) -> Step:
+        """The solutions of the negated member, as far as a bound on the sequence bounds them."""
+        within = bounds.inherit(node, context.within)[node.absent]
+        return self.pattern(node.members[node.absent].pattern, replace(context, began=False, within=within))
 
     def _cuts(self, member: a.Member, context: Context) -> Cuts:
         return self._cut_by(member.pattern, context)
