@@ -57,6 +57,7 @@ from penstock.runtime.contract import RunStatistics
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.once import run_once
 from penstock.runtime.recovery.checkpoint import (
+    begun,
     check_checkpoint,
     stored_changing,
     stored_partition_keys,
@@ -198,9 +199,10 @@ class Engine(Registrations):
             changing=changing,
         )
         if self.checkpoint is not None:
-            _, _, self.continued = check_checkpoint(
+            _, lives, self.continued = check_checkpoint(
                 self.checkpoint, program, tuple(self.streams), self.timing
             )
+            program = begun(program, lives)
         return program
 
     @property

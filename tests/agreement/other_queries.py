@@ -20,6 +20,7 @@ from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
+from penstock.runtime.recovery.continuing import go_on, life_of, queries_of
 from penstock.timeline import NEVER
 
 
@@ -30,15 +31,21 @@ class Life:
     queries: Mapping[str, str]
     batches: Sequence[Batch]
     graphs: Sequence[GraphData] | None = None
+    language: str = "ep-sparql"
 
 
 def program_of(
-    case: Case, life: Life, shards: int, tuning: Tuning = TUNING, before: Program | None = None
+    case: Case,
+    life: Life,
+    shards: int,
+    tuning: Tuning = TUNING,
+    before: Program | None = None,
+    batch: int = 0,
 ) -> Program:
-    """The queries of a life, ready to run, maybe after another life; they bring their names along."""
+    """The queries of a life, ready to run from a batch on, maybe after another life."""
     graphs = case.graphs if life.graphs is None else life.graphs
-    return pipeline.program(
-        [parse_query(text, name=name) for name, text in life.queries.items()],
+    program = pipeline.program(
+        [parse_query(text, name=name, language=life.language) for name, text in life.queries.items()],
         [StreamName(data.name and data.name.value) for data in case.streams],
         [graph_of(data.triples, data.name and data.name.value, key=key_of(case)) for data in graphs],
         shards=shards,
@@ -47,6 +54,12 @@ def program_of(
         key=key_of(case),
         keys={query.algebra: query.key for query in before.queries} if before else {},
     )
+    if before is None:
+        return program
+    [*_, now], _ = go_on(
+        [life_of(0, before.queries, before.rules)], batch - 1, program.queries, program.rules
+    )
+    return program.begun([query.generation for query in queries_of(now)])
 
 
 class Checkpoint:
@@ -57,10 +70,12 @@ class Checkpoint:
         self.stored: list[dict[str, bytes]] = [{} for _ in range(shards)]
         self.watermark = self.latest = NEVER
         self.program: Program | None = None  # of the latest life
+        self.batches = 0  # that are done
 
     def live(self, life: Life, *, ends: bool = False) -> dict[str, Counter[Row]]:
         """Goes on with the queries of a life; their answers by name."""
-        case, program = self.case, program_of(self.case, life, self.shards, self.tuning, self.program)
+        case, before = self.case, self.program if self.batches else None
+        program = program_of(case, life, self.shards, self.tuning, before, self.batches)
         self.program = program
         shards = [program.open(number) for number in range(self.shards)]
         for shard, chunks in zip(shards, self.stored, strict=True):
@@ -80,6 +95,7 @@ class Checkpoint:
                 for query, table in shard.answers(mine, self.watermark, batch is None):
                     found[query] += table_rows(table)
                 keep(chunks, shard)
+            self.batches += 1
         return dict(zip(life.queries, map(canonical, found), strict=True))
 
     def steps_with_state(self) -> set[str]:
@@ -135,7 +151,6 @@ class Lives:
     left: set[str]  # the steps of which something is stored at the end
     wanted: set[str]  # those that still run
     dropped: bool  # the state of some steps is gone
-    elsewhere: bool  # what rules derive was read by a query with which rows had to be spread in another way
 
 
 def disturbed(case: Case) -> Lives:
@@ -144,8 +159,7 @@ def disturbed(case: Case) -> Lives:
     stay = named("stays", case.queries)
     cuts = sorted(random.randint(0, len(case.batches)) for _ in range(random.choice((1, 1, 2))))
     checkpoint = Checkpoint(case, (1, 2, 8)[case.seed % 3], tuning_of(case.seed))
-    lives = Lives([Counter() for _ in stay], cuts, set(), set(), False, False)
-    last: dict[str, str] = {}
+    lives = Lives([Counter() for _ in stay], cuts, set(), set(), False)
     for number, (begin, end) in enumerate(zip([0, *cuts], [*cuts, len(case.batches)], strict=True)):
         others = named(f"other{number % 2}-", some_queries(case, random, random.randint(0, 2)))
         had = checkpoint.steps_with_state()
@@ -153,8 +167,5 @@ def disturbed(case: Case) -> Lives:
         given = checkpoint.live(life, ends=number == len(cuts))
         lives.found = [found + given[name] for found, name in zip(lives.found, stay, strict=True)]
         lives.dropped |= bool(had - checkpoint.steps_with_state() - set(checkpoint.program.digests))
-        now = {query.name: query.last for query in checkpoint.program.queries}
-        lives.elsewhere |= any(last.get(name, now[name]) != now[name] for name in stay)
-        last = now
     lives.left, lives.wanted = checkpoint.steps_with_state(), set(checkpoint.program.digests)
     return lives

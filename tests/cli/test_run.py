@@ -277,7 +277,7 @@ def test_a_run_that_fails_keeps_what_it_found(tmp_path, monkeypatch, capfd):
 
 
 def test_what_becomes_of_queries_is_told_unless_they_simply_go_on(monkeypatch, capfd):
-    fates = (Continued("a", Fate.GOES_ON, 3), Continued("b", Fate.STARTS, 2, 2), Continued("c", Fate.REMOVED))
+    fates = (Continued("a", Fate.GOES_ON), Continued("b", Fate.STARTS), Continued("c", Fate.REMOVED))
     monkeypatch.setattr(RecordingEngine, "continued", fates)
     assert cli.call("run q.rq --stream s.nq --out found.csv --checkpoint state".split()) == 0
     said = capfd.readouterr().err.splitlines()

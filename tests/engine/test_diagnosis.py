@@ -309,7 +309,7 @@ def test_counts_of_random_queries(seed):
         place = {step: i for i, step in enumerate(net.steps)}
         for number, query in enumerate(program.plan.queries):
             assert counts.given.get(place[query.step], 0) == answers[number]
-            found = diagnose(query, net, counts)
+            found = diagnose(query, net, 0, counts)
             assert (found is None) == bool(answers[number])
             assert found is None or found.reasons
         for scan, at in place.items():

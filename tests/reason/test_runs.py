@@ -412,7 +412,11 @@ def test_other_rules_on_the_same_checkpoint_are_told(files, tmp_path):
         return made.add_stream("s.nq").add_query(SELECT)
 
     def begin(engine: penstock.Engine) -> list[str]:
-        with open_checkpoint(state, engine.ready(), tuple(engine.streams), engine.timing) as (place, fates):
+        with open_checkpoint(state, engine.ready(), tuple(engine.streams), engine.timing) as (
+            place,
+            _,
+            fates,
+        ):
             (place.spark / "commits").mkdir(parents=True, exist_ok=True)
             (place.spark / "commits" / str(place.last_committed() + 1)).touch()  # a batch that is done
         assert fates == engine.continued

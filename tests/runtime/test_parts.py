@@ -102,12 +102,12 @@ class TestFailures:
 
 
 def opened(*arguments) -> Checkpoint:
-    with open_checkpoint(*arguments) as (checkpoint, _):
+    with open_checkpoint(*arguments) as (checkpoint, *_):
         return checkpoint
 
 
 def fates(*arguments) -> list[str]:
-    with open_checkpoint(*arguments) as (_, found):
+    with open_checkpoint(*arguments) as (*_, found):
         return list(map(str, found))
 
 
@@ -157,46 +157,54 @@ class TestCheckpoint:
 
         def run(*queries: str) -> list[str]:
             program = ToyProgram(3)
-            program.queries = tuple(QueryIdentity(q, q, q, (q, "scan")) for q in queries)
+            program.queries = tuple(QueryIdentity(q, q, q) for q in queries)
             return fates(tmp_path / "c", program, self.STREAMS, Timing(5))
+
+        def generations() -> dict[str, int]:
+            life = json.loads((tmp_path / "c" / "checkpoint.json").read_text())["lives"][-1]
+            return {query["name"]: query["generation"] for query in life["queries"]}
 
         commits = tmp_path / "c" / "spark" / "commits"
         assert run("a", "b") == []
         assert run("b", "c") == [], "nothing was finished, so nothing goes on"
         commits.mkdir(parents=True)
         (commits / "0").touch()
-        starts = "d starts now; 1 of its 2 steps were there before"
         for _ in range(2):  # killed before its first batch was finished
-            assert run("b", "d") == ["b goes on", starts, "c was removed, its state is dropped"]
+            assert run("b", "d") == ["b goes on", "d starts now", "c was removed, its state is dropped"]
+            assert generations() == {"b": 0, "d": 1}
         (commits / "1").touch()
         (commits / ".1.crc").touch()
         assert run("b", "d") == ["b goes on", "d goes on"]
         assert run("b", "c") == [
             "b goes on",
-            "c starts now; 1 of its 2 steps were there before",
+            "c starts now",
             "d was removed, its state is dropped",
         ]
         assert run("b", "d") == ["b goes on", "d goes on"], "no batch ran without it"
+        assert generations() == {"b": 0, "d": 1}
+        (commits / "2").touch()
+        assert run("other", "e", "d") == [
+            "other starts now",
+            "e starts now",
+            "d goes on",
+            "b was removed, its state is dropped",
+        ]
+        assert generations() == {"other": 3, "e": 3, "d": 1}
 
     def test_what_becomes_of_queries(self):
         def fates(before: dict[str, str], now: dict[str, str]) -> list[str]:
-            """Queries by name with a letter for each step, the last one last."""
-            sides = (
-                [QueryIdentity(name, "", steps[-1], tuple(steps)) for name, steps in queries.items()]
-                for queries in (before, now)
-            )
+            """Queries by name: a letter for the algebra, and one for what its last step computes."""
+            sides = ([QueryIdentity(name, *said) for name, said in each.items()] for each in (before, now))
             return list(map(str, continued(*sides)))
 
-        assert fates({"q": "abc"}, {"q": "abd"}) == ["q goes on; 1 of its 3 steps are new"]
-        assert fates({"q": "abc"}, {"q": "de"}) == ["q starts now"]
-        assert fates({"q": "abc"}, {"r": "abc"}) == ["r goes on; it was called q"]
-        assert fates({"q": "abc"}, {"q": "abc", "r": "abc"}) == [
-            "q goes on",
-            "r starts now; 3 of its 3 steps were there before",
-        ]
-        assert fates({"f": "a", "f-2": "bc"}, {"f": "a", "f-2": "bd", "f-3": "bc"}) == [
+        assert fates({"q": "ab"}, {"q": "ab"}) == ["q goes on"]
+        assert fates({"q": "ab"}, {"q": "cd"}) == ["q starts now: its text changed"]
+        assert fates({"q": "ab"}, {"q": "ac"}) == ["q starts now: the static knowledge that it reads changed"]
+        assert fates({"q": "ab"}, {"r": "ab"}) == ["r goes on; it was called q"]
+        assert fates({"q": "ab"}, {"q": "ab", "r": "ab"}) == ["q goes on", "r starts now"]
+        assert fates({"f": "aa", "f-2": "bc"}, {"f": "aa", "f-2": "bd", "f-3": "bc"}) == [
             "f goes on",
-            "f-2 starts now; 1 of its 2 steps were there before",
+            "f-2 starts now",
             "f-3 goes on; it was called f-2",
         ]
         assert fates({"q": "ab", "r": "cd"}, {"q": "cd"}) == [

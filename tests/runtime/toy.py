@@ -69,8 +69,11 @@ class ToyProgram:
 
     def __init__(self, shards: int = 2, fingerprint: str = "toy", fail_on: int | None = None):
         self.shards = shards
-        self.queries = (QueryIdentity("toy", fingerprint, fingerprint, (fingerprint,)),)
+        self.queries = (QueryIdentity("toy", fingerprint, fingerprint),)
         self.fail_on = fail_on
+
+    def begun(self, generations) -> ToyProgram:
+        return self
 
     def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:
         shard = occurrences.subject % self.shards

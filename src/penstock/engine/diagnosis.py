@@ -46,9 +46,9 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def lacking(query: PlannedQuery, net: Network, counts: RowCounts) -> Iterator[steps.Scan]:
+def lacking(query: PlannedQuery, net: Network, generation: int, counts: RowCounts) -> Iterator[steps.Scan]:
     """The scans of a query without answers whose predicate has not occurred."""
-    place = net.place
+    place = net.places(generation)
     if counts.given.get(place[query.step], 0):
         return
     for step in query.step.walk():
@@ -58,13 +58,17 @@ def lacking(query: PlannedQuery, net: Network, counts: RowCounts) -> Iterator[st
 
 
 def diagnose(
-    query: PlannedQuery, net: Network, counts: RowCounts, occurring: Collection[str] = ()
+    query: PlannedQuery,
+    net: Network,
+    generation: int,
+    counts: RowCounts,
+    occurring: Collection[str] = (),
 ) -> Diagnosis | None:
     """Why a query has had no answers so far; None if it had some.
 
     `occurring` are predicates of the streams, for a guess at what was meant.
     """
-    found = _Search(query, net, counts, occurring)
+    found = _Search(query, net, generation, counts, occurring)
     if found.given(query.step):
         return None
     reasons = tuple(dict.fromkeys([*found.dry(query.step), *found.misspelt(query.step)]))
@@ -79,10 +83,15 @@ class _Search:
     """Goes down from a query's last step to where rows went in and none came out."""
 
     def __init__(
-        self, query: PlannedQuery, net: Network, counts: RowCounts, occurring: Collection[str]
+        self,
+        query: PlannedQuery,
+        net: Network,
+        generation: int,
+        counts: RowCounts,
+        occurring: Collection[str],
     ) -> None:
         self.net = net
-        self.place = net.place
+        self.place = net.places(generation)
         self.counts = counts
         self.occurring = occurring
         self.prefixes = query.parsed.prefixes

@@ -45,8 +45,8 @@ class QueryIdentity:
     name: str
     algebra: str  # a digest
     last: str  # the digest of the step that gives the answers
-    steps: tuple[str, ...]  # the digests of all its steps
     key: str | None = None  # the variable by which its rows are spread
+    generation: int = 0  # the batch that it began with
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def digests(
     graphs = _names(catalog.graphs)
     known = {place: static(step) for place, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
     plain: list[str] = []
-    place = net.place
+    place = net.places()
 
     def made(step: Step, inputs: Callable[[int], str], *more: str) -> str:
         def digest(below: Step) -> str:  # a step that another one does itself is not in the network
@@ -114,7 +114,7 @@ def digests(
 
     for step in net.steps:  # inputs come first
         plain.append(made(step, plain.__getitem__))
-    final = _with_demand(net, _with_knowledge(net, plain, made, _give_timeless(net, known)))
+    final = _with_knowledge(net, plain, made, _give_timeless(net, known))
     if len(set(final)) < len(final):
         raise InternalError("two different steps have one digest: they would share their state")
     return final
@@ -200,7 +200,7 @@ def _give_timeless(net: Network, static: Mapping[int, str]) -> list[bool]:
     """Which steps may give rows from static knowledge alone."""
     gives = [False] * len(net.steps)
     outgoing = net.outgoing()
-    place = net.place
+    place = net.places()
     derived: set[int] = set()  # scans that timeless triples of a rule reach
     waiting = [i for i, step in enumerate(net.steps) if not step.inputs]
 
@@ -252,28 +252,6 @@ def _with_knowledge(
         for i, digest in zip(circle, found, strict=True):
             final[i] = digest_of(digest, *around) if around else digest
     return final
-
-
-def _with_demand(net: Network, final: list[str]) -> list[str]:
-    """Substituting EXISTS: the steps that look for what outer solutions ask for have the digest of all.
-
-    `Domain` asks for each binding once and for all; who begins to read it later would never be asked
-    for what was there before. So these steps go on together or start together.
-    """
-    place = net.place
-    asked: dict[int, str] = {}  # the step, and the query that asks
-    for i, step in enumerate(net.steps):
-        if isinstance(step, steps.Domain):
-            asked[i] = step.query
-        else:
-            queries = {asked[place[below]] for below in step.inputs if place[below] in asked}
-            if queries:
-                [asked[i]] = queries
-    together: dict[str, list[str]] = {}
-    for i, query in asked.items():
-        together.setdefault(query, []).append(final[i])
-    whole = {query: digest_of(*sorted(parts)) for query, parts in together.items()}
-    return [digest_of(digest, whole[asked[i]]) if i in asked else digest for i, digest in enumerate(final)]
 
 
 # --- rows ------------------------------------------------------------------------------------

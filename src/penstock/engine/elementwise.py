@@ -88,10 +88,11 @@ class Elementwise:
         if stream not in self._matching or not len(occurrences):
             return NOTHING
         net, matching = self.steps.net, self._matching[stream]
+        places = net.places()
         triples = (occurrences.subject, occurrences.predicate, occurrences.object)
         number, runs, count = _elements(occurrences)
         matched = {
-            net.place[scan]: rows
+            places[scan]: rows
             for scan, rows in zip(matching.scans, matching.rows(triples, runs), strict=True)
         }
         counts = RowCounts()
@@ -127,10 +128,10 @@ class Elementwise:
         Where a side of a join has no row in an element, no row of the other side is of use there; so a
         pattern that few elements match (one with a constant) spares all others the rest of its query.
         """
-        net = self.steps.net
+        net, places = self.steps.net, self.steps.net.places()
         may: list[np.ndarray] = []  # the elements in which a step may give rows
         for place, step in enumerate(net.steps):  # inputs come first
-            inputs = [may[net.place[below]] for below in step.inputs]
+            inputs = [may[places[below]] for below in step.inputs]
             if not inputs:
                 found = np.full(count, not isinstance(step, Scan) or place in self._static.matched)
                 if place in matched:
@@ -147,7 +148,7 @@ class Elementwise:
             useful[last] = may[last]
         for place in reversed(range(len(may))):
             for below in net.steps[place].inputs:
-                useful[net.place[below]] |= useful[place] & may[place]
+                useful[places[below]] |= useful[place] & may[place]
         return useful
 
 

@@ -5,6 +5,11 @@ side of SEQ and the optional side of OPTIONALSEQ (`Step.delayed`). Steps that fe
 (recursive rules) form a unit that runs until nothing new comes, before the steps that it feeds.
 The planner has refused circles through absence without a delayed edge; where a circle with
 absence has one, the unit takes a step of the clock instant by instant.
+
+A query's *generation* is the batch that it began with. Equal steps of queries of one generation are one
+place in the network. A step that remembers (`Step.remembers`) is shared only by these: a query that
+begins later has its own, which is empty then, and so answers as if its streams began with its first
+batch, while the others notice nothing. What remembers nothing is of no generation (0), and all share it.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from penstock.errors import QueryError
 from penstock.plan.analysis import leaving
 from penstock.plan.analysis.components import components
 from penstock.plan.analysis.recursion import rules_and_scans
@@ -60,16 +66,26 @@ class Network:
     """All steps of a plan, inputs before their users, with edges and the units in their order."""
 
     steps: list[Step]
+    generations: list[int]  # of each step; 0: of the first one, or of none
     edges: list[Edge] = field(default_factory=list)
     units: list[Unit] = field(default_factory=list)
     unit_of: list[int] = field(default_factory=list)  # of each step
     telling: dict[int, int] = field(default_factory=dict)
     """The steps that write a graph of which somebody wants to know the instants, and its number."""
 
+    def places(self, generation: int = 0) -> dict[Step, int]:
+        """Where the steps of the queries of a generation are."""
+        if generation not in self._places:
+            self._places[generation] = {
+                step: place
+                for place, (step, of) in enumerate(zip(self.steps, self.generations, strict=True))
+                if of == (generation if step.remembers else 0)
+            }
+        return self._places[generation]
+
     @cached_property
-    def place(self) -> dict[Step, int]:
-        """Where each step is."""
-        return {step: place for place, step in enumerate(self.steps)}
+    def _places(self) -> dict[int, dict[Step, int]]:
+        return {}
 
     def outgoing(self) -> list[list[Edge]]:
         out: list[list[Edge]] = [[] for _ in self.steps]
@@ -78,16 +94,17 @@ class Network:
         return out
 
 
-def network(results: Iterable[Step]) -> Network:
-    """The network of the given last steps."""
-    found: dict[Step, int] = {}
-    for result in results:
+def network(results: Iterable[tuple[Step, int]]) -> Network:
+    """The network of the given last steps, each with the generation of its query."""
+    found: dict[tuple[Step, int], int] = {}
+    for result, generation in results:
         for step in result.walk():
-            found.setdefault(step, len(found))
-    net = Network(list(found))
-    for step, target in found.items():
+            found.setdefault(_instance(step, generation), len(found))
+    net = Network(*map(list, zip(*found, strict=True))) if found else Network([], [])
+    for (step, generation), target in found.items():
         for slot, below in enumerate(step.inputs):
-            net.edges.append(Edge(found[below], target, slot, delayed=step.delayed(slot)))
+            source = found[_instance(below, generation)]
+            net.edges.append(Edge(source, target, slot, delayed=step.delayed(slot)))
     for rules, scans in rules_and_scans(net.steps):
         net.edges += [Edge(rule, scan, 0, derived=True) for rule in rules for scan in scans]
     net.telling, told = _instants_told(net.steps)
@@ -104,6 +121,16 @@ def network(results: Iterable[Step]) -> Network:
     net.units = [_unit(net, number, circle, inside[number]) for number, circle in enumerate(circles)]
     leaving.refuse_substituted(net.steps)
     return net
+
+
+def _instance(step: Step, generation: int) -> tuple[Step, int]:
+    """A step as a query of a generation has it."""
+    if generation and not step.inputs and step.changes:
+        raise QueryError(
+            "a query that begins later cannot read triples that are there already and may leave again",
+            hint="begin a new checkpoint, with all queries",
+        )
+    return step, generation if step.remembers else 0
 
 
 def _instants_told(all_steps: list[Step]) -> tuple[dict[int, int], list[tuple[int, int]]]:

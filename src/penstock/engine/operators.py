@@ -41,7 +41,7 @@ class Clock:
     before: int = NEVER
     now: int = NEVER
     first: bool = False  # the first step of the run: static knowledge arrives
-    passed: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # era and stream → instants
+    passed: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # generation, stream → instants
 
     def until(self, instant: int) -> Clock:
         """The first part of this move of the clock."""
@@ -53,9 +53,9 @@ class Clock:
         passed = {each: times[times >= instant] for each, times in self.passed.items()}
         return Clock(instant, self.now, False, passed)
 
-    def since(self, era: int) -> Clock:
-        """The clock of a step that is there since an era: instants of earlier elements are none of its."""
-        passed = {each: times for each, times in self.passed.items() if each[0] >= era}
+    def since(self, generation: int) -> Clock:
+        """The clock of a step of a generation: instants of earlier elements are none of its."""
+        passed = {each: times for each, times in self.passed.items() if each[0] >= generation}
         return Clock(self.before, self.now, self.first, passed)
 
     def instants(self, streams: steps.Streams) -> np.ndarray:

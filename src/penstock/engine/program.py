@@ -33,7 +33,7 @@ from penstock.engine.shard import Shard
 from penstock.engine.thresholds import may_pass
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.engine.windows.reporting import as_given
-from penstock.errors import InputError, storing
+from penstock.errors import InputError, QueryError, storing
 from penstock.functions.chance import rule_name
 from penstock.functions.errors import take_refused
 from penstock.knowledge.graphs import Knowledge, StaticGraph
@@ -79,18 +79,31 @@ class Program:
         self.changing = changing and not self.fixed  # steps stay the same when static knowledge changes
         self.silent = frozenset(silent)  # the queries that only feed others
         self.rules = rules
+        self.generations = (0,) * len(plan.queries)  # the batches that the queries began with
         self.file: ImageFile | None = None  # has the static knowledge, if it is not in `graphs`
         self.version = 0  # of it
         self.versions: Path | None = None  # where others are, if it changes
 
     def __getstate__(self) -> dict:
         names = ("plan", "key", "graphs", "shards", "now", "tuning", "reasoning", "changing", "silent")
-        names += ("rules", "file", "version", "versions", "digests", "element_digests")
+        names += ("rules", "generations", "file", "version", "versions", "step_digests")
         return {name: getattr(self, name) for name in names}
+
+    def begun(self, generations: Sequence[int]) -> Program:
+        """The same program, of queries that began with these batches."""
+        made = copy(self)
+        made.generations = tuple(generations)
+        made.__dict__.pop("network", None)
+        made.__dict__.pop("digests", None)
+        made.__dict__.pop("queries", None)
+        return made
 
     @cached_property
     def network(self) -> Network:
-        return network(query.step for query in self.plan.queries)
+        return network(
+            (query.step, generation)
+            for query, generation in zip(self.plan.queries, self.generations, strict=True)
+        )
 
     @property
     def fixed(self) -> tuple[str, ...]:
@@ -108,25 +121,37 @@ class Program:
     @cached_property
     def element_network(self) -> Network:
         """The steps of the queries that look at one element at a time."""
-        return network(step.input for step in self.network.steps if isinstance(step, steps.PerElement))
+        return network((step.input, 0) for step in self.network.steps if isinstance(step, steps.PerElement))
+
+    @cached_property
+    def step_digests(self) -> dict[steps.Step, str]:
+        """What each step computes, whatever the generation of its query is."""
+        net = self.element_network
+        found = digests(net, self.plan.catalog, self._static)
+        inside = {step: f"{name}/element" for step, name in zip(net.steps, found, strict=True)}
+        net = network((query.step, 0) for query in self.plan.queries)
+        found = digests(net, self.plan.catalog, self._static, inside)
+        return inside | dict(zip(net.steps, found, strict=True))
 
     @cached_property
     def digests(self) -> list[str]:
         """What each step of the network is known by: on the wire, and in the stored state."""
-        elsewhere = dict(zip(self.element_network.steps, self.element_digests, strict=True))
-        return digests(self.network, self.plan.catalog, self._static, elsewhere)
+        net = self.network
+        return [
+            f"{self.step_digests[step]}@{generation}" if generation else self.step_digests[step]
+            for step, generation in zip(net.steps, net.generations, strict=True)
+        ]
 
-    @cached_property
+    @property
     def element_digests(self) -> list[str]:
-        found = digests(self.element_network, self.plan.catalog, self._static)
-        return [f"{digest}/element" for digest in found]
+        return [self.step_digests[step] for step in self.element_network.steps]
 
     @cached_property
     def element_steps(self) -> ElementSteps:
         """The queries that look at one element at a time."""
         net = self.element_network
         outputs = {
-            number: net.place[query.step.input]
+            number: net.places()[query.step.input]
             for number, query in enumerate(self.plan.queries)
             if isinstance(query.step, steps.PerElement)
         }
@@ -152,18 +177,20 @@ class Program:
     @cached_property
     def queries(self) -> tuple[QueryIdentity, ...]:
         """What a checkpoint knows of the queries."""
-        names = dict(zip(self.element_network.steps, self.element_digests, strict=True))
-        names |= zip(self.network.steps, self.digests, strict=True)
         return tuple(
             QueryIdentity(
                 query.name,
                 rule_name(query.parsed.query),
-                names[query.step],
-                tuple(names[step] for step in query.step.walk(everywhere=True)),
+                self.step_digests[query.step],
                 query.key.variable.name if isinstance(query.key, Key) else None,
+                generation,
             )
-            for query in self.plan.queries
+            for query, generation in zip(self.plan.queries, self.generations, strict=True)
         )
+
+    def _place(self, query: int) -> int:
+        """Where the last step of a query is in the network."""
+        return self.network.places(self.generations[query])[self.plan.queries[query].step]
 
     @cached_property
     def _scans(self) -> list[tuple[str, steps.Scan]]:
@@ -280,7 +307,7 @@ class Program:
         found: dict[int, list[tuple[str, Frame]]] = {}
         frames = {self.plan.queries[query].step: frame for query, frame in answered.frames.items()}
         for step, frame in frames.items():
-            name = self.digests[self.network.place[step]]
+            name = self.step_digests[step]
             for shard, rows in spread_by(frame.column(hidden.ELEMENT), frame.project(step.vars), self.shards):
                 found.setdefault(shard, []).append((name, rows))
         return found
@@ -321,7 +348,7 @@ class Program:
         It is refused if other steps would answer the queries then.
         """
         graphs = [graph.keyed(self.key) for graph in graphs]
-        if self._replanned(graphs) != _answering(self.plan):
+        if not self._answered_alike(graphs):
             raise InputError(
                 "it cannot be taken in while the run goes on: it has other named graphs than before, or"
                 " triples that a pattern had only in streams so far",
@@ -362,14 +389,18 @@ class Program:
             made.__dict__.pop(name, None)
         return made
 
-    def _replanned(self, graphs: Sequence[StaticGraph]) -> list[tuple]:
-        """How the queries would be answered if these graphs were known."""
+    def _answered_alike(self, graphs: Sequence[StaticGraph]) -> bool:
+        """Whether the same steps would answer the queries if these graphs were known."""
         names = tuple(GraphName(graph.iri, self._may_have(graph)) for graph in graphs)
         queries = self.plan.queries
         kept = {i: key for i, (_, key) in enumerate(_answering(self.plan))}
         catalog, called = replace(self.plan.catalog, graphs=names), [query.name for query in queries]
         parsed = [query.parsed for query in queries]
-        return _answering(make_plan(parsed, catalog, called, feeds=self.plan.feeds, keys=kept))
+        try:
+            plan = make_plan(parsed, catalog, called, feeds=self.plan.feeds, keys=kept)
+        except QueryError:  # rows would have to be spread in another way
+            return False
+        return _answering(plan) == _answering(self.plan)
 
     def _may_have(self, graph: StaticGraph) -> frozenset[str] | None:
         """The predicates that a graph has, or had when the plan was made: that holds for less, too."""
@@ -399,8 +430,8 @@ class Program:
 
     def shard(self, queries: Iterable[int], image: Image | None) -> Shard:
         """A shard that answers some of the queries."""
-        outputs = {i: self.network.place[self.plan.queries[i].step] for i in queries}
-        last = {query.name: query.last for query in self.queries}
+        outputs = {i: self._place(i) for i in queries}
+        last = {query.name: f"{query.last}@{query.generation}" for query in self.queries}
         names = [*self.digests, *self.element_digests]
         return Shard(
             self.network, names, last, outputs, self.graphs, self.now, self.tuning, self.key, image,
@@ -409,26 +440,27 @@ class Program:
 
     def lacks_predicate(self, counts: RowCounts) -> bool:
         """Whether a query has no answers, and names a predicate that has not occurred."""
-        return any(any(lacking(*self._seen(self.plan.queries[i], counts))) for i in self.answering)
+        return any(any(lacking(*self._seen(i, counts))) for i in self.answering)
 
     def diagnose(self, query: int, counts: RowCounts, occurring: Collection[str] = ()) -> Diagnosis | None:
         """Where a query without answers dried up; None if it has some.
 
         It explains a run, and must not end it: a fault in it is a reason like others.
         """
-        seen = self._seen(self.plan.queries[query], counts)
+        seen = self._seen(query, counts)
         try:
             return diagnose(*seen, occurring)
         except Exception as problem:
             fault = f"why could not be found out, by a fault in Penstock: {type(problem).__name__}: {problem}"
             return Diagnosis(seen[0].name, (), (fault,))
 
-    def _seen(self, query: PlannedQuery, counts: RowCounts) -> tuple[PlannedQuery, Network, RowCounts]:
-        """A query with the network in which its steps are, and the counts of that."""
+    def _seen(self, number: int, counts: RowCounts) -> tuple[PlannedQuery, Network, int, RowCounts]:
+        """A query with the network in which its steps are, its generation there, and the counts."""
+        query = self.plan.queries[number]
         here, elsewhere = counts.before(len(self.network.steps))
         if isinstance(query.step, steps.PerElement):
-            return replace(query, step=query.step.input), self.element_network, elsewhere
-        return query, self.network, here
+            return replace(query, step=query.step.input), self.element_network, 0, elsewhere
+        return query, self.network, self.generations[number], here
 
     def columns(self, query: int) -> tuple[str, ...]:
         return self.plan.queries[query].columns

@@ -76,10 +76,9 @@ class Shard:
         self.watermark = NEVER
         self.late = 0  # rows that were left out
         self.counts = RowCounts()
-        # An era begins when a run goes on with other steps; each step knows since when it is there.
-        self._era = 0
-        self._born = [0] * len(names)
-        self._pending: dict[tuple[int, int], np.ndarray] = {}  # era and stream → instants to come
+        # Instants are kept by the generation that they came in: a step knows none from before its own.
+        self._generation = max(net.generations, default=0)
+        self._pending: dict[tuple[int, int], np.ndarray] = {}  # generation and stream → instants to come
         self._dropped: list[str] = []  # chunks of steps that are no more
         self._told_steps = False  # the state store knows whose state it has
         self._inbox: list[list[list[Frame]]] = [
@@ -154,9 +153,9 @@ class Shard:
         self.watermark = head["watermark"]
         self.counts = RowCounts.from_json(head["counts"]).moved(before)
         for name, frame in clock:
-            era, stream = map(int, name.split("/"))
-            if self._minds(era, stream):
-                self._pending[era, stream] = frame.end.copy()
+            generation, stream = map(int, name.split("/"))
+            if self._minds(generation, stream):
+                self._pending[generation, stream] = frame.end.copy()
         for key in sorted(found):
             name, chunk = key.split("/")
             if name not in stores:
@@ -170,10 +169,8 @@ class Shard:
 
     def _take_over(self, stored: dict) -> dict[int, int]:
         """Finds the steps of the stored state among those of this shard; where they were → where they are."""
-        born = dict(zip(stored["steps"], stored["born"], strict=True))
         here = {name: place for place, name in enumerate(self.names)}
-        self._era = stored["era"] + any(name not in born for name in self.names)
-        self._born = [born.get(name, self._era) for name in self.names]
+        self._generation = max(self._generation, stored["generation"])
         self._told_steps = stored["steps"] == list(self.names) and stored["queries"] == dict(self.queries)
         # Queries that go on have given their answers from static knowledge when they began.
         known = gone_on(stored["queries"], self.queries)
@@ -182,11 +179,11 @@ class Shard:
                 self._answers.pop(number, None)
         return {place: here[name] for place, name in enumerate(stored["steps"]) if name in here}
 
-    def _minds(self, era: int, stream: int) -> bool:
-        """Whether the instants of a stream in some era matter to a step."""
+    def _minds(self, generation: int, stream: int) -> bool:
+        """Whether the instants of a stream that came in some generation matter to a step."""
         return any(
-            born <= era and step.waits and stream in step.instants
-            for born, step in zip(self._born, self.net.steps, strict=False)
+            born <= generation and step.waits and stream in step.instants
+            for born, step in zip(self.net.generations, self.net.steps, strict=True)
         )
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> dict[int, Frame]:
@@ -230,7 +227,7 @@ class Shard:
         """Takes in rows of scans as they are, and ends of elements, without the way through payloads."""
         self.terms.offer(terms)
         for stream, ends in instants.items():
-            if self._minds(self._era, stream):
+            if self._minds(self._generation, stream):
                 self._note_instants(stream, ends)
         for name, frame in frames.items():
             self._put(self.scans[name], frame)
@@ -257,8 +254,8 @@ class Shard:
         return Frame.concat(frames, self.net.steps[self.outputs[query]].vars)
 
     def _note_instants(self, stream: int, ends: np.ndarray) -> None:
-        known = self._pending.get((self._era, stream), np.empty(0, np.int64))
-        self._pending[self._era, stream] = sorted_unique(np.concatenate([known, ends]))
+        known = self._pending.get((self._generation, stream), np.empty(0, np.int64))
+        self._pending[self._generation, stream] = sorted_unique(np.concatenate([known, ends]))
 
     # --- time ---
 
@@ -369,8 +366,8 @@ class Shard:
             ]
         self._inbox[place] = [[] for _ in inbox]
         self._ready[self.net.unit_of[place]].discard(place)
-        if self._born[place] and clock.passed:
-            clock = clock.since(self._born[place])
+        if self.net.generations[place] and clock.passed:
+            clock = clock.since(self.net.generations[place])
         try:
             for frame in operator.advance(inputs, clock):
                 self._hand_on(place, frame)
@@ -419,8 +416,8 @@ class Shard:
         ends = np.unique(frame.end[~frame.timeless_mask()])
         passed = ends < self._passing.now
         for each in (number, filled(number)):
-            known = self._passing.passed.get((self._era, each), ends[:0])
-            self._passing.passed[self._era, each] = np.union1d(known, ends[passed])
+            known = self._passing.passed.get((self._generation, each), ends[:0])
+            self._passing.passed[self._generation, each] = np.union1d(known, ends[passed])
             self._note_instants(each, ends[~passed])
 
     def _deliver(self, edge: Edge, frame: Frame) -> None:
@@ -453,7 +450,7 @@ class Shard:
         puts: list[tuple[str, bytes]] = []
         deletes, self._dropped = self._dropped, []
         if not self._told_steps:
-            told = {"steps": list(self.names), "born": self._born, "era": self._era, "queries": self.queries}
+            told = {"steps": list(self.names), "generation": self._generation, "queries": self.queries}
             puts.append((_STEPS, json.dumps(told).encode()))
             self._told_steps = True
         for operator in self.operators:
@@ -464,9 +461,9 @@ class Shard:
                     puts.append((f"{store.name}/{key}", data))
                 deletes += [f"{store.name}/{key}" for key in gone]
         pending = [
-            (f"{era}/{stream}", Frame((), np.empty((0, len(ends)), np.int64), ends, ends))
-            for (era, stream), ends in self._pending.items()
-            if len(ends) or era == self._era
+            (f"{generation}/{stream}", Frame((), np.empty((0, len(ends)), np.int64), ends, ends))
+            for (generation, stream), ends in self._pending.items()
+            if len(ends) or generation == self._generation
         ]
         puts.append((_CLOCK, wire.pack(pending, watermark=self.watermark, counts=self.counts.to_json())))
         return puts, deletes

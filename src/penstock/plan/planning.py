@@ -118,6 +118,9 @@ def make_plan(
     for i, alone in enumerate(in_elements):
         if alone:
             chosen[i] = ELEMENT_KEY if reads_timed(queries[i], datasets[i]) else _READS_NOTHING
+    for i, kept in keys.items():
+        if not in_elements[i] and reads_timed(queries[i], datasets[i]):
+            _refuse_other_key(names[i], kept, chosen[i])
     planned = []
     for i, (each, name) in enumerate(zip(parsed, names, strict=True)):
         key = chosen[i]
@@ -139,6 +142,19 @@ def make_plan(
                     hint="rules and what they feed need combinations with the hull of both intervals",
                 )
     return Plan(catalog, tuple(planned), groups, feeds)
+
+
+def _refuse_other_key(name: str, kept: str | None, now: Key | NoKey) -> None:
+    """Refuse to go on with a query whose stored rows are in other partitions than those of its new ones."""
+    key = now.variable.name if isinstance(now, Key) else None
+    if key == kept:
+        return
+    there, here = (f"spread by ?{each}" if each else "in one partition" for each in (kept, key))
+    raise QueryError(
+        f"`{name}` cannot go on: its rows are {there} in the checkpoint, and with these queries they have"
+        f" to be {here}" + (f" ({now.reason})" if isinstance(now, NoKey) else ""),
+        hint="begin a new checkpoint with all of them, or leave out the query that reads what it gives",
+    )
 
 
 def _refuse_unknown(parsed: ParsedQuery, catalog: Catalog, solutions: Mapping[str, str]) -> None:

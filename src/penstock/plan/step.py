@@ -18,6 +18,9 @@ class Step:
     certain: frozenset[str]
     waits: ClassVar[bool] = False  # for the watermark, where its rows depend on a stream
     foretells: ClassVar[bool] = False  # when its rows leave, if its inputs' rows do so
+    memoryless: ClassVar[bool] = (
+        False  # what it gives follows from the rows that it is given in the same batch
+    )
 
     @property
     def name(self) -> str:
@@ -62,6 +65,7 @@ class Step:
         self.__dict__["_belated"] = any(step.gives_belated or step.belated for step in self.inputs)
         self.__dict__["_changes"] = any(step.changes for step in self.inputs)
         self.__dict__["_timed"] = any(step.timed for step in self.inputs)
+        self.__dict__["_remembers"] = not self.memoryless or any(step.remembers for step in self.inputs)
         self.__dict__["_takes_back"] = not self.foretells or any(step.takes_back for step in self.inputs)
 
     @property
@@ -87,6 +91,12 @@ class Step:
     def changes(self) -> bool:
         """Whether its rows can leave."""
         return self._changes
+
+    @property
+    def remembers(self) -> bool:
+        """Whether its rows may follow from those of earlier batches: then queries that begin with different
+        batches cannot share it (`engine/network.py`)."""
+        return self._remembers
 
     @property
     def timed(self) -> bool:

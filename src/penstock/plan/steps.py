@@ -39,6 +39,8 @@ class Scan(Step):
     of the element; static triples belong to none.
     """
 
+    memoryless = True
+
     subject: Term | str
     predicate: Term | str
     object: Term | str
@@ -72,6 +74,8 @@ class Scan(Step):
 class Table(Step):
     """Inline data, timeless. `Table((), ((),))` is the unit; no rows: nothing ever."""
 
+    memoryless = True
+
     vars: Vars
     rows: tuple[tuple[Term | None, ...], ...]
 
@@ -89,6 +93,7 @@ class Table(Step):
 class Rename(SameIntervals):
     """The input's columns under other names, in its order."""
 
+    memoryless = True
     foretells = True
 
     input: Step
@@ -104,6 +109,7 @@ class Rename(SameIntervals):
 class Select(SameColumns):
     """Solutions for which the condition holds."""
 
+    memoryless = True
     foretells = True
 
     input: Step
@@ -121,6 +127,7 @@ class Compute(SameIntervals):
     `unseeded` are the columns that are no part of the solution's seed for random functions.
     """
 
+    memoryless = True
     foretells = True
 
     input: Step
@@ -141,6 +148,7 @@ class Compute(SameIntervals):
 class Columns(SameIntervals):
     """Keeps these columns in this order."""
 
+    memoryless = True
     foretells = True
 
     input: Step
@@ -155,6 +163,7 @@ class Columns(SameIntervals):
 class Merge(Step):
     """UNION."""
 
+    memoryless = True
     foretells = True
 
     left: Step
@@ -194,6 +203,7 @@ class Tagged(SameIntervals):
     was found with a variable unbound says nothing about solutions that bind it.
     """
 
+    memoryless = True
     foretells = True
 
     input: Step
@@ -542,6 +552,8 @@ class PerElement(Step):
     through the exchange, spread by the number of their element, and nothing is remembered
     (`engine/elementwise.py`).
     """
+
+    memoryless = True
 
     input: Step
 

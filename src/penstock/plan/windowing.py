@@ -28,6 +28,8 @@ class Windowed(SameColumns):
     `timeless`: without their intervals, as triples of a graph.
     """
 
+    memoryless = True
+
     input: Step
     spec: WindowSpec
     timeless: bool
@@ -88,6 +90,7 @@ class Counted(SameColumns):
 class Matched(Step):
     """Those of some triples (`s`, `p`, `o`) that match, as a scan does; `element`: with their elements."""
 
+    memoryless = True
     foretells = True
 
     input: Step
@@ -115,6 +118,7 @@ class During(SameColumns):
     before it.
     """
 
+    memoryless = True
     foretells = True
 
     input: Step
@@ -166,6 +170,7 @@ class Latest(SameColumns):
 class Timeless(SameColumns):
     """The rows without their intervals, there when they were."""
 
+    memoryless = True
     foretells = True
 
     input: Step
@@ -181,6 +186,7 @@ class Timeless(SameColumns):
 class Stamped(SameIntervals):
     """Adds a column with the `start` or `end` of each row; unbound for what has no time."""
 
+    memoryless = True
     foretells = True
 
     input: Step
@@ -200,6 +206,7 @@ class Stamped(SameIntervals):
 class Retimed(Step):
     """The rows with the interval that two columns of `Stamped` say, and without these."""
 
+    memoryless = True
     foretells = True
 
     input: Step
@@ -274,6 +281,7 @@ class Begun(SameIntervals):
     It is the earlier of both instants, or the `later` one, where intervals have in common what is left.
     """
 
+    memoryless = True
     foretells = True
 
     input: Step

@@ -63,6 +63,9 @@ class Program(Protocol):
     rules: RulesIdentity  # what a checkpoint knows of those by which elements are closed
     changing: bool  # its static knowledge may have other versions later
 
+    def begun(self, generations: Sequence[int]) -> Program:
+        """The same program, of queries that began with these batches."""
+
     def at(self, version: int) -> Program:
         """The same program with a version of its static knowledge; itself, if that does not change."""
 

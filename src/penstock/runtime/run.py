@@ -94,7 +94,7 @@ def run(
     streams = tuple(streams)
     temporary = Path(tempfile.mkdtemp(prefix="penstock-run-")) if checkpoint is None else None
     try:
-        with open_checkpoint(temporary or checkpoint, program, streams, timing) as (place, fates):
+        with open_checkpoint(temporary or checkpoint, program, streams, timing) as (place, program, fates):
             session = run_session(master, shards=program.shards, settings=options.settings, log=options.log)
             job = Job(uuid.uuid4().hex, program, streams, decoder, options.strict, timing)
             one = _Run(session, job, place, follow, on_batch, on_progress, stop, options)

@@ -28,7 +28,7 @@ from penstock.runtime.recovery.continuing import Continued, Lives, go_on, lived,
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_duration
 
-LAYOUT = 6
+LAYOUT = 7
 
 
 @dataclass(frozen=True)
@@ -209,16 +209,22 @@ def _next_life(
     )
 
 
+def begun(program: Program, lives: Lives) -> Program:
+    """The program of queries that know with which batch they began."""
+    return program.begun([query.generation for query in queries_of(lives[-1])])
+
+
 @contextlib.contextmanager
 def open_checkpoint(
     directory: str | os.PathLike[str],
     program: Program,
     streams: tuple[StreamSpec, ...],
     timing: Timing,
-) -> Iterator[tuple[Checkpoint, tuple[Continued, ...]]]:
+) -> Iterator[tuple[Checkpoint, Program, tuple[Continued, ...]]]:
     """Begin a checkpoint, or go on with one, maybe with other queries, and hold its lock.
 
-    Also says what becomes of the queries: nothing is said of those of a checkpoint that begins.
+    Also the program of queries that know with which batch they began, and what becomes of them: nothing is
+    said of those of a checkpoint that begins.
     """
     checkpoint, lives, fates = check_checkpoint(directory, program, streams, timing)
     with contextlib.ExitStack() as held:
@@ -230,7 +236,7 @@ def open_checkpoint(
             aside = checkpoint.root / ".checkpoint.json"
             aside.write_text(json.dumps(_identity(program, streams, timing, lives), indent=1))
             os.replace(aside, checkpoint.identity)
-        yield checkpoint, fates
+        yield checkpoint, begun(program, lives), fates
 
 
 @contextlib.contextmanager

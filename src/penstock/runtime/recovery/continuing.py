@@ -1,8 +1,9 @@
 """Going on with other queries: what becomes of each when a run takes up a checkpoint.
 
-Steps are known by their digests (`engine/digests.py`). Shards find out by themselves which of their
-state is still wanted; here it is found out for people, and recorded for the next run. `go_on` is all
-that has to be done between stopping a run and starting it again with other queries.
+A query that computes what one in the checkpoint did goes on, maybe under another name; every other one
+begins with the next batch, and answers as if its streams began with it. Which batch each query began
+with, its *generation*, tells its state from that of others (`engine/network.py`). `go_on` is all that has
+to be done between stopping a run and starting it again with other queries.
 
 `lives` in `checkpoint.json` says which queries ran since which batch. A life whose first batch was never
 finished has left nothing behind: the one before it still counts.
@@ -11,7 +12,7 @@ finished has left nothing behind: the one before it still counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -23,7 +24,6 @@ class Fate(StrEnum):
     """What becomes of a query."""
 
     GOES_ON = "goes on"
-    PARTLY_NEW = "partly new"
     STARTS = "starts now"
     REMOVED = "removed"
     CHANGED = "changed"  # not a query, but rules or knowledge by which elements are closed
@@ -35,8 +35,6 @@ class Continued:
 
     query: str
     fate: Fate
-    steps: int = 0
-    new: int = 0  # steps that remember nothing yet
     before: str | None = None  # what it was called, if it has another name now
     note: str = ""  # of what is changed: how, and what that means
 
@@ -52,33 +50,32 @@ class Continued:
             return f"{self.query} was removed, its state is dropped"
         if self.fate is Fate.GOES_ON:
             return f"{self.query} goes on" + (f"; it was called {self.before}" if self.before else "")
-        if self.fate is Fate.PARTLY_NEW:
-            return f"{self.query} goes on; {self.new} of its {self.steps} steps are new"
-        kept = self.steps - self.new
-        return f"{self.query} starts now" + (
-            f"; {kept} of its {self.steps} steps were there before" if kept else ""
-        )
+        return f"{self.query} starts now" + (f": {self.note}" if self.note else "")
 
 
 def continued(before: Sequence[QueryIdentity], now: Sequence[QueryIdentity]) -> tuple[Continued, ...]:
     """What becomes of the queries that were there before, and of those that are there now."""
-    same = gone_on({query.name: query.last for query in before}, {query.name: query.last for query in now})
-    known = {step for query in before for step in query.steps}
-    names = {query.name for query in before} - set(same.values())
+    same = _same(before, now)
+    algebra = {query.name: query.algebra for query in before if query.name not in same.values()}
     found = []
     for query in now:
-        size, new = len(query.steps), sum(step not in known for step in query.steps)
         if query.name in same:
             earlier = same[query.name]
-            renamed = earlier if earlier != query.name else None
-            found.append(Continued(query.name, Fate.GOES_ON, size, new, renamed))
+            found.append(Continued(query.name, Fate.GOES_ON, earlier if earlier != query.name else None))
         else:
-            fate = Fate.PARTLY_NEW if query.name in names and new < size else Fate.STARTS
-            found.append(Continued(query.name, fate, size, new))
+            anew = algebra.get(query.name)
+            note = "" if anew is None else "its text changed" if anew != query.algebra else _OTHER_KNOWLEDGE
+            found.append(Continued(query.name, Fate.STARTS, note=note))
     kept = {query.name for query in now if query.name not in same} | set(same.values())
     return (*found, *(Continued(query.name, Fate.REMOVED) for query in before if query.name not in kept))
 
 
+def _same(before: Sequence[QueryIdentity], now: Sequence[QueryIdentity]) -> dict[str, str]:
+    """The queries that go on, and what they were called."""
+    return gone_on({query.name: query.last for query in before}, {query.name: query.last for query in now})
+
+
+_OTHER_KNOWLEDGE = "the static knowledge that it reads changed"
 _STAYS = "what patterns remember of earlier elements was derived before, and stays"
 _MOST_RULES = 8
 
@@ -112,7 +109,7 @@ def life_of(batch: int, queries: Sequence[QueryIdentity], rules: RulesIdentity) 
 
 
 def queries_of(life: dict[str, Any]) -> tuple[QueryIdentity, ...]:
-    return tuple(QueryIdentity(**query | {"steps": tuple(query["steps"])}) for query in life["queries"])
+    return tuple(QueryIdentity(**query) for query in life["queries"])
 
 
 def rules_of(life: dict[str, Any]) -> RulesIdentity:
@@ -136,6 +133,11 @@ def go_on(
     if last is None:
         return [life_of(0, now, rules)], ()
     before = queries_of(last)
+    same, began = _same(before, now), {query.name: query.generation for query in before}
+    now = [
+        replace(query, generation=began[same[query.name]] if query.name in same else finished + 1)
+        for query in now
+    ]
     fates = (*continued(before, now), *rules_continued(rules_of(last), rules))
     if before == tuple(now) and rules_of(last) == rules:
         return [last], fates
