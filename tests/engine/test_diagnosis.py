@@ -423,7 +423,7 @@ def test_whatever_was_counted_there_is_a_reason(first):
             for dense in (0, 0.3, 0.7, 1):
                 for number, query in enumerate(program.plan.queries):
                     given = {place: 1 for place in range(len(net.steps)) if random.random() < dense}
-                    given.pop(net.place[query.step], None)
+                    given.pop(net.places()[query.step], None)
                     found = program.diagnose(number, RowCounts(given, dict(given)))
                     assert found.reasons and str(found)
                     tried += 1
