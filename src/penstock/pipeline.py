@@ -39,9 +39,15 @@ QUERY_SCOPES = {"stream": STREAM, "element": ELEMENT}
 
 
 class Registered(Protocol):
-    """A stream or a graph as the command line names it."""
+    """A graph as the command line names it."""
 
     iri: str | None
+
+
+class RegisteredStream(Registered, Protocol):
+    """A stream as the command line names it."""
+
+    repeats: bool | None  # whether two of its elements may state the same triple; None: nobody knows
 
 
 def parse(
@@ -98,10 +104,10 @@ def _read(path: Path) -> str:
         raise UsageError(f"cannot read {path}: {problem.strerror}") from None
 
 
-def catalog_of(streams: Iterable[Registered], graphs: Iterable[StaticGraph | Registered]) -> Catalog:
+def catalog_of(streams: Iterable[RegisteredStream], graphs: Iterable[StaticGraph | Registered]) -> Catalog:
     """The registered streams and graphs, by their names."""
     return Catalog(
-        tuple(StreamName(stream.iri) for stream in streams),
+        tuple(StreamName(stream.iri, stream.repeats) for stream in streams),
         tuple(
             GraphName(graph.iri, graph.predicates() if isinstance(graph, StaticGraph) else None)
             for graph in graphs
@@ -111,7 +117,7 @@ def catalog_of(streams: Iterable[Registered], graphs: Iterable[StaticGraph | Reg
 
 def _catalog(
     queries: Sequence[ParsedQuery],
-    streams: Sequence[Registered],
+    streams: Sequence[RegisteredStream],
     graphs: Sequence[StaticGraph | Registered],
 ) -> Catalog:
     """What is registered; without streams, those that the queries suggest."""
@@ -125,7 +131,7 @@ def _catalog(
 
 def check(
     queries: Sequence[ParsedQuery],
-    streams: Sequence[Registered] = (),
+    streams: Sequence[RegisteredStream] = (),
     graphs: Sequence[Registered] = (),
     *,
     feed: bool = True,
@@ -162,7 +168,7 @@ def findings(
 
 def explain(
     queries: Sequence[ParsedQuery],
-    streams: Sequence[Registered] = (),
+    streams: Sequence[RegisteredStream] = (),
     graphs: Sequence[StaticGraph | Registered] = (),
     *,
     stage: str = "plan",
@@ -200,7 +206,7 @@ def explain(
 
 def plan(
     queries: Sequence[ParsedQuery],
-    streams: Sequence[Registered],
+    streams: Sequence[RegisteredStream],
     graphs: Sequence[StaticGraph] = (),
     *,
     feed: bool = True,
@@ -221,7 +227,7 @@ def plan(
 
 def program(
     queries: Sequence[ParsedQuery],
-    streams: Sequence[Registered],
+    streams: Sequence[RegisteredStream],
     graphs: Sequence[StaticGraph] = (),
     *,
     shards: int,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decode.facts import XSD, facts, reasons
 
+from penstock import pipeline
 from penstock.columns.ids import hash_text
 from penstock.columns.terms import TermTable
 from penstock.decode.csv_rows import CsvRows
@@ -24,6 +26,8 @@ from penstock.decode.mapping.document import Dialect, read_map
 from penstock.decode.mapping.suggest import suggest_for, suggested, suggested_text
 from penstock.decode.occurrences import concat
 from penstock.errors import InputError, UsageError
+from penstock.languages import parse_query
+from penstock.plan.catalog import StreamName
 from penstock.runtime.run import check_inputs
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_instant
@@ -521,7 +525,6 @@ def test_templates_and_prefixes(tmp_path):
         ({"tableSchema": {"columns": []}}, "must be a list"),
         ({"tableSchema": {"columns": [{"nme": "a"}]}}, "did you mean 'name'"),
         ({"tableSchema": {"columns": [{"name": "a"}]}}, "has no propertyUrl"),
-        ({"tableSchema": {"columns": [{"name": "a", "propertyUrl": "http://e/p"}]}}, "has no subject"),
         ({"tableSchema": {"aboutUrl": "x{a}", "columns": [{"name": "a", "propertyUrl": "http://e/p"}]}},
          "not an absolute IRI"),
         ({"tableSchema": {"aboutUrl": "http://e/{_row}", "columns": [{"name": "a", "propertyUrl": "x:p"}]}},
@@ -640,19 +643,56 @@ def test_a_suggestion_is_a_map_that_works(tmp_path):
     found = decoded(path, guess)
     assert not found.rejects
     assert [fact.split(" ")[1] for fact in facts(found)] == [
-        "<http://example.org/count>", "<http://example.org/temp_C>",
+        "<http://example.org/Station_Name>", "<http://example.org/count>", "<http://example.org/temp_C>",
         "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>",
     ]  # fmt: skip
     (tmp_path / "t.jsonl").write_text('{"device": {"id": "d1"}, "v": true, "when": "2026-05-01T08:00:00Z"}\n')
     guess = suggest_for(tmp_path / "t.jsonl")
-    assert guess["tableSchema"]["aboutUrl"] == "http://example.org/{device.id}"
-    assert len(decoded(tmp_path / "t.jsonl", guess)) == 2
+    assert guess["tableSchema"]["columns"][0]["valueUrl"] == "http://example.org/{device.id}"
+    assert len(decoded(tmp_path / "t.jsonl", guess)) == 3
     suggested(pa.table({"x": pa.array([], pa.string())}))  # nothing to go by
     marked = suggested(pa.table({"id": ["a"] * 3, "v": ["1.5", "n/a", "2"], "t": [NOON] * 3}))
     assert {"name": "v", "datatype": "decimal"} in marked["tableSchema"]["columns"]
     with pytest.raises(UsageError, match="a map is for tables"):
         (tmp_path / "t.nq").touch()
         suggest_for(tmp_path / "t.nq")
+
+
+READINGS = [20] * 50 + [30] * 10
+MEAN = """PREFIX : <http://example.org/> SELECT ?s (AVG(?v) AS ?a) (COUNT(*) AS ?n)
+          FROM STREAM :r [RANGE 60s STEP 60s] WHERE { ?r :sensor ?s ; :temperature ?v } GROUP BY ?s"""
+
+
+@pytest.mark.parametrize("apart", [0, 1])
+def test_equal_readings_of_the_suggested_map_count_each(tmp_path, apart):
+    path = tmp_path / "t.csv"
+    times = [f"2026-05-01T08:00:{1 + apart * n % 59:02d}Z" for n in range(len(READINGS))]
+    rows = [f"s1,{value},{when}" for value, when in zip(READINGS, times, strict=True)]
+    path.write_text("\n".join(["sensor,temperature,when", *rows]))
+    document = read_map(suggest_for(path))
+    assert not document.repeats and read_map(STATION).repeats
+    program = pipeline.program(
+        [parse_query(MEAN, language="c-sparql")], [StreamName("http://example.org/r")], shards=1, now=0
+    )
+    shard = program.open(0)
+    found = decoded(path, suggest_for(path))
+    payloads = [payload for _, payload in program.route(0, found)]
+    [(_, data)] = shard.step(payloads, int(found.instants[-1]), True)
+    [row] = pa.ipc.open_stream(data).read_all().to_pylist()
+    assert row["n"].startswith('"60"') and row["a"].startswith('"21.66')
+
+
+def test_without_a_subject_each_row_has_a_blank_node_of_its_own_however_the_file_is_cut(tmp_path):
+    text = "v,w,when\n" + f"1,2,{NOON}\n" * 40
+    columns = [{"name": name, "propertyUrl": f"http://e/{name}"} for name in "vw"]
+    document = {"tableSchema": {"columns": columns}, "penstock:time": "when"}
+    found = of_csv(tmp_path, text, document)
+    subjects = Counter(fact.split(" ")[0] for fact in facts(found))
+    assert len(subjects) == 40 and set(subjects.values()) == {2}
+    assert all(subject.startswith("_:row") for subject in subjects)
+    assert facts(of_csv(tmp_path, text, document, piece_bytes=64)) == facts(found)
+    both = concat([found, concat(decode_file(tmp_path / "t.csv", source="t", map=read_map(document)))])
+    assert len({fact.split(" ")[0] for fact in facts(both)}) == 80  # another file has others
 
 
 def test_a_table_without_its_columns_is_refused_before_a_run(tmp_path):

@@ -44,5 +44,6 @@ def test_the_command_that_suggests_a_map(tmp_path, monkeypatch, capsys):
     Path("readings.csv").write_text(next(body for _, name, body in BLOCKS if name == "readings.csv"))
     assert cli.call(["map", "readings.csv"]) == 0
     shown = capsys.readouterr().out
-    assert '"aboutUrl": "http://example.org/{station}"' in shown and '"instant": "when"' in shown
+    assert '"aboutUrl"' not in shown and '"valueUrl": "http://example.org/{station}"' in shown
+    assert '"instant": "when"' in shown
     assert cli.call(["map", "nothing.csv"]) == 2

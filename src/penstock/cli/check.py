@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import typer
 
 from penstock.cli.options import (
@@ -10,6 +12,7 @@ from penstock.cli.options import (
     Feed,
     Graphs,
     Language,
+    MapFile,
     Named,
     Ontologies,
     Queries,
@@ -38,6 +41,7 @@ def check(
     all_rules: AllRules = False,
     feed: Feed = True,
     query_scope: QueryScope = None,
+    map: MapFile = None,
     language: Language = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -46,7 +50,7 @@ def check(
 
     Errors stop a query from running. Warnings tell what probably was not meant: state that
     grows without bound, a sequence whose parts share nothing, a variable that can never be
-    bound, a stream that no query reads.
+    bound, a stream that no query reads, counts of readings of which equal ones are one.
 
         penstock check fall.rq
         penstock check rules/*.rq --stream http://example.org/prices=prices.nq
@@ -56,6 +60,7 @@ def check(
     """
     existing_queries(queries)
     from penstock import pipeline
+    from penstock.decode.mapping.document import read_map
     from penstock.entailment import Entailment, scope_named
     from penstock.rules.library import ruleset
 
@@ -76,7 +81,8 @@ def check(
             errors += 1
             show_error(problem.render())
     if not errors:
-        streams = [read_named(text, "--stream") for text in stream]
+        repeats = read_map(map).repeats if map is not None else None
+        streams = [replace(read_named(text, "--stream"), repeats=repeats) for text in stream]
         graphs = [read_named(text, "--graph") for text in graph]
         graphs += [Named(None, read_named(text, "--ontology").source) for text in ontology]
         bound = None if within is None else read_duration(within, "--within")

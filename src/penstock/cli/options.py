@@ -195,6 +195,7 @@ class Named:
 
     iri: str | None
     source: str
+    repeats: bool | None = None  # of a stream: whether two elements may state the same triple
 
     @property
     def place(self) -> str:

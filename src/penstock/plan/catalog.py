@@ -26,9 +26,13 @@ from penstock.terms import NamedNode
 
 @dataclass(frozen=True, slots=True)
 class StreamName:
-    """A registered stream; `None`: it was given without a name."""
+    """A registered stream; `None`: it was given without a name.
+
+    `repeats`: whether two of its elements may state the same triple; `None`: nobody knows.
+    """
 
     iri: str | None = None
+    repeats: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

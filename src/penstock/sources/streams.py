@@ -56,6 +56,15 @@ class StreamSpec:
             )
 
     @property
+    def repeats(self) -> bool | None:
+        """Whether two of its elements may state the same triple; None: nobody knows."""
+        if self.map is None:
+            return None
+        from penstock.decode.mapping.document import read_map  # brings in compiled code
+
+        return read_map(json.loads(self.map)).repeats
+
+    @property
     def limits(self) -> Limits:
         """How much of it is read in one piece."""
         return Limits(self.max_line, self.max_document)

@@ -74,7 +74,7 @@ class Column:
 
     name: str
     titles: tuple[str, ...]
-    about: Template | None
+    about: Template | None  # None: each row has a blank node of its own
     property: str | None
     value: Template | None
     datatype: Datatype | None
@@ -127,6 +127,16 @@ class TableMap:
     null: tuple[str, ...] = ("",)
     dialect: Dialect = Dialect()
     origin: str | None = None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether two rows may state the same triple: their subjects say nothing of the row or its time."""
+        return any(
+            column.property is not None
+            and column.about is not None
+            and self.times.start not in column.about.variables
+            for column in self.columns
+        )
 
 
 def read_document(source: Any) -> tuple[dict, str | None]:
@@ -287,18 +297,13 @@ def _column(
         property_ = template("propertyUrl").constant
         if property_ is None:
             raise InputError(f"propertyUrl of {what} must be the same for all rows")
-        if about is None:
-            raise InputError(
-                f"{what} has no subject",
-                hint='"aboutUrl" of tableSchema says what the rows are about:'
-                ' "http://example.org/station/{station}"',
-            )
     for each in (about, target):
         for variable in each.variables if each else ():
             if variable in ("_row", "_sourceRow", "_column", "_sourceColumn"):
                 raise InputError(
                     f"{{{variable}}} of {what}: rows have no numbers here, for a stream has no first row",
-                    hint="take columns which together tell one row from the others",
+                    hint="without an aboutUrl every row has a subject of its own; or take columns which"
+                    " together tell one row from the others",
                 )
     if virtual and target is None and "default" not in value:
         raise InputError(f'{what} is virtual, so it needs a "valueUrl" or a "default"')

@@ -175,9 +175,9 @@ class MappedRows:
         good = np.ones(size, np.bool_)
         good[list(faults)] = False
         columns = _Texts(self, table)
-        subjects: dict[Template, tuple[np.ndarray, np.ndarray]] = {}
+        subjects: dict[Template | None, np.ndarray] = {}
         for column in self.columns:
-            self._triples(column, columns, good, subjects, found)
+            self._triples(column, columns, good, subjects, numbers, found)
         found.faults.sort(key=lambda fault: fault[0])
         rejects = [
             Reject(self.source, int(table.lines[row]), reason, columns.shown(row))
@@ -256,7 +256,8 @@ class MappedRows:
         column: Column,
         columns: _Texts,
         good: np.ndarray,
-        subjects: dict[Template, tuple[np.ndarray, np.ndarray]],
+        subjects: dict[Template | None, np.ndarray],
+        numbers: np.ndarray,
         found: _Found,
     ) -> None:
         """The triples that one column makes."""
@@ -274,19 +275,10 @@ class MappedRows:
             objects, bad = self._expanded(column.value, columns, cells, column, found)
         else:
             objects, bad = self._literals(column, cells, found)
-        assert column.about is not None and column.property is not None
+        assert column.property is not None
         if column.about not in subjects:
-            rows = np.arange(len(good))
-            everything = Cells(rows, pa.nulls(len(rows), pa.large_string()))
-            ids, wrong = self._expanded(column.about, columns, everything, None, found)
-            found.faults += [(row, reason) for row, reason in wrong.items() if good[row]]
-            subjects[column.about] = ids, np.isin(rows, list(wrong))
-            empty = good & (ids == 0) & ~subjects[column.about][1]
-            found.faults += [
-                (row, f"the row has no subject: {', '.join(column.about.variables)} is empty")
-                for row in np.flatnonzero(empty).tolist()
-            ]
-        subject = subjects[column.about][0][cells.rows]
+            subjects[column.about] = self._subjects(column.about, columns, good, numbers, found)
+        subject = subjects[column.about][cells.rows]
         found.faults += [(int(cells.rows[at]), reason) for at, reason in bad.items()]
         kept = (objects != 0) & (subject != 0)
         predicate = NamedNode(column.property)
@@ -295,6 +287,24 @@ class MappedRows:
         found.terms.append(table.chunk())
         rows = cells.rows[kept]
         found.parts.append((subject[kept], np.full(len(rows), id_), objects[kept], rows))
+
+    def _subjects(
+        self, about: Template | None, columns: _Texts, good: np.ndarray, numbers: np.ndarray, found: _Found
+    ) -> np.ndarray:
+        """The subject of each row, 0 where it has none; without a template a blank node of the row's own."""
+        if about is None:
+            labels = pa.array(numbers.view(np.uint64)).cast(pa.large_string())
+            return self._ids(pc.binary_join_element_wise(_large("_:row"), labels, _large("")), found)[0]
+        rows = np.arange(len(good))
+        everything = Cells(rows, pa.nulls(len(rows), pa.large_string()))
+        ids, wrong = self._expanded(about, columns, everything, None, found)
+        found.faults += [(row, reason) for row, reason in wrong.items() if good[row]]
+        empty = good & (ids == 0) & ~np.isin(rows, list(wrong))
+        found.faults += [
+            (row, f"the row has no subject: {', '.join(about.variables)} is empty")
+            for row in np.flatnonzero(empty).tolist()
+        ]
+        return ids
 
     def _literals(self, column: Column, cells: Cells, found: _Found) -> tuple[np.ndarray, dict[int, str]]:
         """The ids of a column's literals (0: none), and what is wrong with which cell."""

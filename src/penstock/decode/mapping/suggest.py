@@ -24,28 +24,31 @@ from penstock.errors import InputError, UsageError
 _SAMPLE = 1 << 20
 _TIME_WORDS = "timestamp datetime time instant when date ts at created observed start begin from".split()
 _END_WORDS = "end until to finish stop".split()
-_SUBJECT_WORDS = "id uri iri key sensor device station machine symbol name".split()
+_THINGS = "id uri iri key sensor device station machine symbol name".split()
 _YEAR_2001, _YEAR_2100 = 978_307_200, 4_102_444_800
 
 
 def suggested(table: pa.Table, delimiter: str | None = None) -> dict[str, Any]:
-    """A map for tables like this one."""
+    """A map for tables like this one.
+
+    Rows are readings, so each has a subject of its own (there is no `aboutUrl`): with the sensor as the
+    subject, equal readings would be one triple to whoever counts them in a window.
+    """
     columns = _flat(table)
     time = _time_column(columns)
     end = _named(columns, _END_WORDS, lambda values: _is_time(values) is not None) if time else None
     rest = {name: values for name, values in columns.items() if name not in (time, end)}
-    subject = _named(rest, _SUBJECT_WORDS, lambda values: True) or _named(rest, [], is_text_column)
-    subject = subject or next(iter(rest), None) or next(iter(columns), "id")
+    thing = _named(rest, _THINGS, lambda values: True) or _named(rest, [], is_text_column)
     described: list[dict[str, Any]] = []
     for name, values in columns.items():
         if name in (time, end):
             continue
         column: dict[str, Any] = {"name": name}
-        if name == subject:
-            column["suppressOutput"] = True
+        if name == thing:
+            column["valueUrl"] = f"http://example.org/{{{name}}}"
         elif (datatype := _datatype(values)) is not None:
             column["datatype"] = datatype
-        if not re.fullmatch(r"[\w.~-]+", name, re.ASCII) and name != subject:
+        if not re.fullmatch(r"[\w.~-]+", name, re.ASCII):
             column["propertyUrl"] = "http://example.org/" + re.sub(r"[^\w.-]+", "_", name).strip("_")
         described.append(column)
     described.append(
@@ -68,7 +71,6 @@ def suggested(table: pa.Table, delimiter: str | None = None) -> dict[str, Any]:
         "@context": CONTEXT,
         **dialect,
         "tableSchema": {
-            "aboutUrl": f"http://example.org/{{{subject}}}",
             "propertyUrl": "http://example.org/{_name}",
             "columns": described,
         },

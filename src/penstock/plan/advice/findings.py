@@ -71,7 +71,7 @@ def query_findings(parsed: ParsedQuery, catalog: Catalog) -> tuple[Finding, ...]
         *_never_bound(parsed, place),
         *_cartesian(query.pattern, dataset, place, ()),
         *_unbounded(query.pattern, dataset, place),
-        *window_findings(parsed),
+        *window_findings(parsed, dataset, catalog),
     ]
     if query.scope != STREAM:  # an element is small, and forgotten at once
         found = [each for each in found if each.code not in ("cartesian-sequence", "unbounded-state")]

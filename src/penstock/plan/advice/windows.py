@@ -3,20 +3,29 @@
 window-gaps         a window that slides by more than its width: what falls between is in none
 unbounded-window    a window that nothing ever leaves
 unread-window       a window that no pattern looks at; it reports all the same
+equal-readings      COUNT, SUM or AVG over a window as a graph, where equal readings of two elements are one
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from penstock.algebra.nodes import ParsedQuery
-from penstock.algebra.windows import Kind, WindowSpec
+from penstock.algebra.base import Vars, variables_among
+from penstock.algebra.nodes import Aggregate, ParsedQuery, Var
+from penstock.algebra.windows import Kind, View, WindowSpec
 from penstock.errors import Finding
-from penstock.plan.analysis.walk import nodes
+from penstock.plan.analysis.leaves import Leaf, leaves
+from penstock.plan.analysis.variables import of_expression, possible
+from penstock.plan.analysis.walk import children, nodes, subexpressions
+from penstock.plan.catalog import ActiveDataset, Catalog
+from penstock.plan.sources import Stream, Window
+from penstock.plan.wording import in_words
 from penstock.timeline import format_duration
 
+_COUNTING = ("COUNT", "SUM", "AVG")
 
-def window_findings(parsed: ParsedQuery) -> Iterator[Finding]:
+
+def window_findings(parsed: ParsedQuery, dataset: ActiveDataset, catalog: Catalog) -> Iterator[Finding]:
     """The findings about the windows of a query, each where it says what it holds."""
     continuous = parsed.query.continuous
     if continuous is None:
@@ -48,6 +57,64 @@ def window_findings(parsed: ParsedQuery) -> Iterator[Finding]:
                 f"read it with WINDOW {window.name} {{ … }}, or leave it out",
                 place,
             )
+
+    if continuous.view is View.GRAPH:
+        yield from _equal_readings(parsed, dataset, catalog)
+
+
+def _equal_readings(parsed: ParsedQuery, dataset: ActiveDataset, catalog: Catalog) -> Iterator[Finding]:
+    """Sums and counts of what windows show, where no triple tells two elements apart."""
+    spans = dict(parsed.spans)
+    for node in nodes(parsed.query.pattern):
+        counting = [
+            part
+            for expression in node.expressions
+            for part in subexpressions(expression)
+            if isinstance(part, Aggregate) and part.name in _COUNTING and not part.distinct
+        ]
+        if not counting:
+            continue
+        (below,) = children(node)
+        seen = [
+            leaf
+            for leaf in leaves(below, dataset)
+            if not leaf.absent
+            and _variables(leaf) <= possible(below)
+            and any(isinstance(source, Window) for source in leaf.sources)
+        ]
+        if seen and all(_may_repeat(leaf, seen, node.names, catalog) for leaf in seen):
+            names = in_words(dict.fromkeys(each.name for each in counting))
+            yield Finding(
+                "equal-readings",
+                f"{names} over a window as a graph: a triple that two elements state is there once, so equal"
+                " readings count once",
+                "give each reading a node of its own, as in { ?reading :of ?sensor ; :value ?v } (a map"
+                " without aboutUrl makes one for each row); or say DISTINCT in the aggregate, if it is meant",
+                next((spans[var] for each in counting for var in _used(each) if var in spans), None),
+            )
+
+
+def _used(aggregate: Aggregate) -> Vars:
+    return of_expression(aggregate.argument) if aggregate.argument is not None else frozenset()
+
+
+def _variables(leaf: Leaf) -> Vars:
+    return variables_among((leaf.pattern.subject, leaf.pattern.object))
+
+
+def _may_repeat(leaf: Leaf, others: Sequence[Leaf], keys: Vars, catalog: Catalog) -> bool:
+    """Whether two elements may state a triple that a pattern matches.
+
+    Where nobody knows, a subject that is described by several patterns, and by which is not grouped, is
+    taken for a reading.
+    """
+    streams = [each for source in leaf.sources if isinstance(source, Window) for each in source.streams]
+    known = [catalog.streams[each.place].repeats if isinstance(each, Stream) else None for each in streams]
+    if known and None not in known:
+        return any(known)
+    subject = leaf.pattern.subject
+    described = sum(other.pattern.subject == subject for other in others)
+    return not isinstance(subject, Var) or subject in keys or described < 2
 
 
 def _length(spec: WindowSpec, length: int) -> str:
