@@ -10,6 +10,9 @@ from agreement.other_queries import Checkpoint, Life
 from oracle.cases import Case, Element, GraphData, StreamData
 from oracle.generator import make_case
 from penstock import pipeline
+from penstock.algebra import ParsedQuery
+from penstock.algebra.nodes import with_scope
+from penstock.algebra.scopes import ELEMENT
 from penstock.engine.digests import gone_on
 from penstock.engine.program import Program
 from penstock.knowledge.graphs import graph_of
@@ -58,6 +61,19 @@ def test_a_query_has_the_same_steps_whatever_else_runs():
         everything = parse(PREFIX + "\n".join([*others, ONE])).queries
         together = pipeline.program(everything, [StreamName()], shards=2, now=0)
         assert steps_of(together, len(everything) - 1) == alone
+
+
+def test_a_query_for_each_element_changes_no_other():
+    """Both begin with all triples of the stream, which one of them looks at element by element."""
+    windows = "SELECT ?x FROM STREAM :s [RANGE TRIPLES 7] WHERE { ?x :p ?y }"
+    last_triples = parse_query(PREFIX + windows, language="c-sparql")
+    by_element = with_scope(parse_query(PREFIX + "SELECT * { ?x :knows* ?y }"), ELEMENT)
+
+    def last(*queries: ParsedQuery) -> list[str]:
+        streams = [StreamName("http://example.org/s")]
+        return [each.last for each in pipeline.program(queries, streams, shards=2, now=0).queries]
+
+    assert last(last_triples, by_element) == last(last_triples) + last(by_element)
 
 
 @pytest.mark.parametrize("seed", range(40))

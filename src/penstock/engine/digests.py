@@ -94,7 +94,7 @@ def digests(
     """The digest of each step of a network.
 
     `static` says what a scan takes from static knowledge: the digest of the rows, "" if there are none.
-    `elsewhere` has the digests of steps that run elsewhere.
+    `elsewhere` has the digests of steps that look at one element at a time, and run elsewhere.
     """
     streams = dict(enumerate(_names(catalog.streams)))
     streams |= {sources.written_number(graph.iri): f"written {graph.iri}" for graph in catalog.rules}
@@ -105,7 +105,7 @@ def digests(
 
     def made(step: Step, inputs: Callable[[int], str], *more: str) -> str:
         def digest(below: Step) -> str:  # a step that another one does itself is not in the network
-            if below in elsewhere:
+            if isinstance(step, steps.PerElement):  # the network may have an equal step of its own
                 return elsewhere[below]
             return inputs(place[below]) if below in place else made(below, inputs)
 
