@@ -86,7 +86,7 @@ class Program:
 
     def __getstate__(self) -> dict:
         names = ("plan", "key", "graphs", "shards", "now", "tuning", "reasoning", "changing", "silent")
-        names += ("rules", "generations", "file", "version", "versions", "step_digests")
+        names += ("rules", "generations", "file", "version", "versions", "step_digests", "element_digests")
         return {name: getattr(self, name) for name in names}
 
     def begun(self, generations: Sequence[int]) -> Program:
@@ -126,12 +126,9 @@ class Program:
     @cached_property
     def step_digests(self) -> dict[steps.Step, str]:
         """What each step computes, whatever the generation of its query is."""
-        net = self.element_network
-        found = digests(net, self.plan.catalog, self._static)
-        inside = {step: f"{name}/element" for step, name in zip(net.steps, found, strict=True)}
+        inside = dict(zip(self.element_network.steps, self.element_digests, strict=True))
         net = network((query.step, 0) for query in self.plan.queries)
-        found = digests(net, self.plan.catalog, self._static, inside)
-        return inside | dict(zip(net.steps, found, strict=True))
+        return dict(zip(net.steps, digests(net, self.plan.catalog, self._static, inside), strict=True))
 
     @cached_property
     def digests(self) -> list[str]:
@@ -142,9 +139,11 @@ class Program:
             for step, generation in zip(net.steps, net.generations, strict=True)
         ]
 
-    @property
+    @cached_property
     def element_digests(self) -> list[str]:
-        return [self.step_digests[step] for step in self.element_network.steps]
+        """The same of the steps that look at one element at a time; the network may have equal ones."""
+        found = digests(self.element_network, self.plan.catalog, self._static)
+        return [f"{digest}/element" for digest in found]
 
     @cached_property
     def element_steps(self) -> ElementSteps:
