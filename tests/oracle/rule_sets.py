@@ -129,6 +129,9 @@ class Writer:
                 one, other = other, one
             parts.append(self.pattern(one, other, words))
             bound += [one, other]
+        if count < 3 and self.random.random() < 0.15:  # what shares no variable with the rest
+            parts.append(self.pattern("k", "l", words))
+            bound += self.random.choice(((), ("k",), ("l",), ("k", "l")))
         bound = list(dict.fromkeys(name for name in bound if any(f"?{name}" in each for each in parts)))
         if self.random.random() < 0.1:
             values = " ".join(self.random.sample([*NAMES, "1", '"one"', *KINDS], 3))

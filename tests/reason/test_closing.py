@@ -14,7 +14,7 @@ from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.errors import InputError
 from penstock.knowledge.graphs import Knowledge, graph_of
-from penstock.reason import running
+from penstock.reason import kernel, running
 from penstock.reason.closing import Closure
 from penstock.reason.elements import ElementReasoner
 from penstock.reason.leading import Limits
@@ -295,3 +295,91 @@ def test_a_solution_has_one_invented_node_however_long_its_path_is(text):
     made.add(added.triples, added.terms)
     store = naively_closed([rule("own", text).text], triples)
     assert unnamed(terms_of(made.triples, made.terms)) == unnamed(default_graph(store))
+
+
+class OutOfTime(Exception):
+    """What a signal's handler raises."""
+
+
+def test_what_a_signal_raises_while_a_kernel_runs_is_raised(monkeypatch):
+    """Now and then compiled code has a result and an exception; Python makes a SystemError of both."""
+
+    def interrupted(*_):
+        try:
+            raise OutOfTime
+        except OutOfTime as cause:
+            raise SystemError("returned a result with an exception set") from cause
+
+    monkeypatch.setattr(kernel, "close", interrupted)
+    with pytest.raises(OutOfTime):
+        closure_of(["subclass"], [[(ex("a"), RDF.type, ex("A"))]])
+
+
+def test_python_sees_to_signals_however_many_solutions_rows_have(monkeypatch):
+    calls, taken = 0, kernel.taken
+
+    def counted(*arguments):
+        nonlocal calls
+        calls += 1
+        return taken(*arguments)
+
+    monkeypatch.setattr(kernel, "taken", counted)
+    every = rule("every", "INSERT { ?x :q ?z } WHERE { ?x :p ?y . ?y :p ?z }")  # 900 solutions of 60 rows
+    many = [(ex(f"n{i}"), ex("p"), ex("n")) for i in range(30)]
+    many += [(ex("n"), ex("p"), ex(f"m{i}")) for i in range(30)]
+    given = graph_of(many, None, key=7)
+    seen = []
+    for at_a_time in (2, 1 << 16):
+        calls = 0
+        made = Closure([every], 7, Options(at_a_time=at_a_time))
+        made.add(given.triples, given.terms)
+        assert made.inferred.shape[1] == 900
+        seen.append(calls)
+    assert seen[0] > 30 + seen[1]
+
+
+PRODUCTS = {
+    "of what is the same": """INSERT { ?x2 ?p ?y2 }
+        WHERE { ?x1 ?p ?c . ?x1 owl:sameAs ?x2 . ?y1 owl:sameAs ?y2 }""",
+    "of three parts": "INSERT { ?x :q ?z } WHERE { ?x :p ?y . ?k :p ?l . ?m :p/:p ?z }",
+    "with conditions": """INSERT { ?x :q ?k }
+        WHERE { ?x :p ?y . ?k :p ?l FILTER (isIRI(?y) && ?l != :b && ?x != ?k) }""",
+    "as a condition": "INSERT { ?x a :On } WHERE { ?x :p ?y . :a :p ?l }",
+    "of whole triples": "INSERT { ?x ?p ?y } WHERE { ?x :p ?y . ?y :p ?z . ?k ?p ?l }",
+    "with a value": "INSERT { ?x :q ?n } WHERE { ?x :p ?y . ?k :p ?l BIND (STR(?k) AS ?n) }",
+}
+
+
+@pytest.mark.parametrize("text", PRODUCTS.values(), ids=PRODUCTS)
+def test_premises_that_share_no_variable_are_no_product(text):
+    own = rule("own", text)
+    same = NamedNode(OWL + "sameAs")
+    triples = [(ex(s), ex("p"), ex(o)) for s, o in ("ab", "bc", "ac", "cd")] + [(ex("a"), same, ex("d"))]
+    made = Closure([own], 7)
+    added = graph_of(triples, None, key=7)
+    made.add(added.triples, added.terms)
+    assert set(terms_of(made.triples, made.terms)) == default_graph(naively_closed([own.text], triples))
+
+
+def test_a_product_takes_as_long_as_what_follows_from_it(monkeypatch):
+    """Of 20 pairs all things become the same: there are millions of combinations of premises, and 2,400
+    conclusions."""
+    solved = 0
+    taken = kernel.taken
+
+    def counted(*arguments):
+        nonlocal solved
+        before = int(arguments[-1][kernel.SOLVED])
+        found = taken(*arguments)
+        solved += int(arguments[-1][kernel.SOLVED]) - before
+        return found
+
+    monkeypatch.setattr(kernel, "taken", counted)
+    same = NamedNode(OWL + "sameAs")
+    triples = [(ex(f"a{i}"), same, ex(f"b{i}")) for i in range(20)]
+    triples += [(ex(f"a{i}"), ex(f"p{i % 5}"), ex(f"c{i}")) for i in range(20)]
+    made = Closure([rule("own", PRODUCTS["of what is the same"])], 7)
+    added = graph_of(triples, None, key=7)
+    made.add(added.triples, added.terms)
+    assert made.inferred.shape[1] == 6 * 20 * 20
+    assert solved < 100_000

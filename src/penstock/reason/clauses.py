@@ -24,6 +24,9 @@ from penstock.terms import XSD, BlankNode, Literal, NamedNode, Term
 WORKINGS = "workings"
 """The graph of auxiliary relations: no term, so no pattern of a user's can name or find it."""
 
+NO_RULE = ""
+"""The rule of clauses that only help those of others: what they derive counts for nobody."""
+
 FEW_VALUES = 3
 """As many rows of VALUES make clauses of their own; more are a table that solutions are joined with."""
 
@@ -257,10 +260,7 @@ class _Reader:
                 f"the rule {self.rule} has a path with + or * under GRAPH ?{graph.name}",
                 hint="name the graph, or write the recursion as a rule",
             )
-        text = repr((path, graph))
-        predicate = NamedNode(
-            f"urn:penstock:path#{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
-        )
+        predicate = auxiliary_relation("path", path, graph)
         x, y, z = (Var(name) for name in (".x", ".y", ".z"))
         before = Atom(x, predicate, y, WORKINGS)
         done = Atom(x, predicate, z, WORKINGS)
@@ -321,14 +321,18 @@ class _Reader:
         # What was replaced by a term or another variable is told all the same, and names invented nodes.
         told = shown if shown is not None else _visible(named) if made.invents else ()
         others = tuple((var, named[var]) for var in told if named.get(var, var) != var)
-        made = replace(made, binds=(*made.binds, *others))
-        yield made
+        yield from without_products(replace(made, binds=(*made.binds, *others)))
 
     def _occurrences(self, var: Position, graph: GraphName) -> tuple[Atom, Atom]:
         return (
             Atom(var, self._fresh(), self._fresh(), graph),
             Atom(self._fresh(), self._fresh(), var, graph),
         )
+
+
+def auxiliary_relation(kind: str, *what: object) -> NamedNode:
+    """The predicate of an auxiliary relation: the same for the same."""
+    return NamedNode(f"urn:penstock:{kind}#{hashlib.blake2b(repr(what).encode(), digest_size=8).hexdigest()}")
 
 
 def _visible(vars_: Iterable[Var]) -> list[Var]:
@@ -398,3 +402,58 @@ def _united(same: Sequence[tuple[Position, Position]]):
         else:
             return None
     return find
+
+
+# --- premises that share no variable -------------------------------------------------------
+
+_COLUMNS = 2  # values that an auxiliary relation has room for: a subject and an object
+
+
+def without_products(clause: Clause) -> Iterator[Clause]:
+    """A clause, and those of parts of its body that share no variable with the rest.
+
+    Who joins them goes through all combinations of their solutions. But all that such a part contributes is
+    the values of variables that something else asks for. It is found by a clause of its own, as an auxiliary
+    relation, so that there are as many combinations as conclusions.
+    """
+    parts = _connected(clause.body)
+    if len(parts) == 1 or clause.invents:  # nodes are named after whole solutions
+        yield clause
+        return
+    body: list[Atom] = []
+    conditions = clause.conditions
+    for part in parts:
+        own = list(dict.fromkeys(var for atom in part for var in atom.variables()))
+        inner = tuple(each for each in conditions if variables_in(each) and variables_in(each) <= set(own))
+        asked = _asked(replace(clause, conditions=tuple(each for each in conditions if each not in inner)))
+        kept = [var for var in own if var in asked]
+        told = clause.is_check and any(atom.predicate in kept for atom in part)  # as a predicate
+        if len(kept) == len(own) or len(kept) > _COLUMNS or told:
+            body += part
+            continue
+        relation = auxiliary_relation("part", part, inner, kept)
+        subject, object_ = [*kept, relation, relation][:_COLUMNS]
+        found = Atom(subject, relation, object_, WORKINGS)
+        yield Clause(NO_RULE, part, (found,), inner)
+        body.append(found)
+        conditions = tuple(each for each in conditions if each not in inner)
+    yield replace(clause, body=tuple(body), conditions=conditions)
+
+
+def _asked(clause: Clause) -> set[Var]:
+    """The variables that something but the body of a clause looks at."""
+    found = {var for atom in clause.head for var in atom.variables()} | set(clause.shown or ())
+    expressions = [*clause.conditions, *(expression for _, expression in clause.binds)]
+    return found.union(*map(variables_in, expressions), *(table.vars for table in clause.tables))
+
+
+def _connected(body: Sequence[Atom]) -> list[tuple[Atom, ...]]:
+    """The parts of a body between which no variable is shared."""
+    parts: list[tuple[set[Var], tuple[Atom, ...]]] = []
+    for atom in body:
+        vars_, atoms = set(atom.variables()), (atom,)
+        for part in [each for each in parts if each[0] & vars_]:
+            parts.remove(part)
+            vars_, atoms = vars_ | part[0], (*part[1], *atoms)
+        parts.append((vars_, atoms))
+    return [atoms for _, atoms in parts]

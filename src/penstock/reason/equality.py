@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from penstock.algebra.nodes import Call, Var
-from penstock.reason.clauses import WORKINGS, Atom, Clause, variables_in
+from penstock.reason.clauses import NO_RULE, WORKINGS, Atom, Clause, variables_in
 from penstock.reason.shapes import transitive_step
 from penstock.terms import BlankNode, NamedNode, Term
 
@@ -142,7 +142,7 @@ def _literals(predicate: NamedNode) -> Clause:
     """What remains of replacing objects: literals have no rows of their own to be normalised to."""
     s, p, o, literal = (Var(f".{name}") for name in ("s", "p", "o", "l"))
     return Clause(
-        "",
+        NO_RULE,
         (Atom(o, predicate, literal), Atom(s, p, o)),
         (Atom(s, p, literal),),
         (Call("ISLITERAL", (literal,)),),

@@ -32,8 +32,10 @@ from penstock.reason.quads import (
 )
 
 # What is counted: rows that are there, taken, and taken again; solutions and pairs that are given out; the
-# row that is being taken, whether it is for another time, and how much was given out before it.
-COUNT, DONE, TURN, GIVEN, PAIRED, ROW, REPEATED, GIVEN_BEFORE, PAIRED_BEFORE, DROPPED_KEPT = range(10)
+# row that is being taken, whether it is for another time, and how much was given out before it; solutions
+# at all.
+COUNT, DONE, TURN, GIVEN, PAIRED, ROW, REPEATED, GIVEN_BEFORE, PAIRED_BEFORE, DROPPED_KEPT, SOLVED = range(11)
+SOLUTIONS_PER_ROW = 64  # of as many rows as may be taken at a time; more are for the next time
 FINISHED, ROOM, STALE, BROKEN = range(4)  # why `take` has stopped
 
 
@@ -151,8 +153,8 @@ def derive(code, below, table, element, variant, idle, classes, equal, scratch, 
 
 
 @njit(cache=True, allocates=False)
-def take(code, below, table, limit, memory, again, classes, equal, fragile, scratch, made, counters):
-    """Takes rows; why it has stopped.
+def take(code, below, table, limit, most, memory, again, classes, equal, fragile, scratch, made, counters):
+    """Takes rows up to a `limit`, or until there were too many solutions; why it has stopped.
 
     If there is no room for what a row derives, it is taken once more: what it has derived is there then.
     """
@@ -163,6 +165,7 @@ def take(code, below, table, limit, memory, again, classes, equal, fragile, scra
     while counters[REPEATED] or (
         (counters[TURN] < again.size or counters[DONE] < counters[COUNT])
         and counters[DONE] < limit
+        and counters[SOLVED] < most
         and counters[PAIRED] == 0
     ):
         repeated = counters[REPEATED] != 0
@@ -241,6 +244,7 @@ def take(code, below, table, limit, memory, again, classes, equal, fragile, scra
                 code, below, table, row, done, classes, scratch, first, start, last, begin
             ):
                 begin = False
+                counters[SOLVED] += 1
                 if not derive(
                     code, below, table, element, variant, idle, classes, equal, scratch, made, counters
                 ):
@@ -255,10 +259,12 @@ def take(code, below, table, limit, memory, again, classes, equal, fragile, scra
 
 
 @njit(cache=True)
-def taken(code, below, table, limit, memory, again, classes, equal, fragile, scratch, made, counters):
+def taken(code, below, table, limit, most, memory, again, classes, equal, fragile, scratch, made, counters):
     """As `take`, but rows that are not by representatives are renamed; also gives back the table."""
     while True:
-        why = take(code, below, table, limit, memory, again, classes, equal, fragile, scratch, made, counters)
+        why = take(
+            code, below, table, limit, most, memory, again, classes, equal, fragile, scratch, made, counters
+        )
         if why != STALE:
             return table, why
         table, counters[COUNT] = renamed(classes, table, counters[COUNT], counters[DONE])
@@ -283,12 +289,13 @@ def close(code, below, table, count, done, limit, derived, dropped, memory, agai
     )
     found, pairs = np.empty((16, code.most + 2), np.int64), np.empty((4, 5), np.int64)
     kept = np.empty_like(dropped)
-    counters = np.zeros(10, np.int64)
+    counters = np.zeros(11, np.int64)
     counters[COUNT], counters[DONE] = count, done
     about = again, classes, equal, fragile, scratch
+    most = SOLUTIONS_PER_ROW * (limit - done)
     while True:
         made = derived, dropped, kept, found, pairs
-        table, why = taken(code, below, table, limit, memory, *about, made, counters)
+        table, why = taken(code, below, table, limit, most, memory, *about, made, counters)
         count, done, given, paired = (int(counters[each]) for each in (COUNT, DONE, GIVEN, PAIRED))
         if why != ROOM:
             break

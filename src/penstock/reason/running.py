@@ -14,7 +14,7 @@ from penstock.columns.terms import TermTable
 from penstock.errors import InputError
 from penstock.reason import kernel
 from penstock.reason.classes import Classes, merge
-from penstock.reason.clauses import Clause
+from penstock.reason.clauses import NO_RULE, Clause
 from penstock.reason.code import Code, Compiled, compiled
 from penstock.reason.equality import Apart, Equality, depends
 from penstock.reason.inventing import Inventing
@@ -55,16 +55,17 @@ def nothing_below() -> tuple[np.ndarray, ...]:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C while a kernel runs is noticed when it returns; then it is below a heap of SystemErrors."""
+    """What a signal raises while a kernel runs (Ctrl-C, a time limit) is noticed when it returns; then it is
+    below a heap of SystemErrors."""
     try:
         yield
     except SystemError as problem:
         cause: BaseException | None = problem
         while isinstance(cause, SystemError):
             cause = cause.__cause__
-        if isinstance(cause, KeyboardInterrupt):
-            raise cause from None
-        raise
+        if cause is None:
+            raise
+        raise cause from None
 
 
 class Run:
@@ -325,7 +326,8 @@ class Run:
         return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
 
     def counts(self, array: np.ndarray) -> dict[str, int]:
-        return {rule: int(n) for rule, n in zip(self.program.rules, array, strict=False) if n}
+        named = zip(self.program.rules, array, strict=False)
+        return {rule: int(n) for rule, n in named if n and rule != NO_RULE}
 
 
 def row_kinds(rows: np.ndarray, terms: TermTable) -> np.ndarray:
