@@ -523,6 +523,8 @@ def test_templates_and_prefixes(tmp_path):
     [
         ({"tableschema": {}}, "did you mean 'tableSchema'"),
         ({"tableSchema": {"columns": []}}, "must be a list"),
+        ({"tableSchema": {"columns": [{"name": "a", "propertyUrl": "http://e/p"}]},
+          "penstock:time": {"instant": "t", "ambiguous": "second"}}, "first, last or reject"),
         ({"tableSchema": {"columns": [{"nme": "a"}]}}, "did you mean 'name'"),
         ({"tableSchema": {"columns": [{"name": "a"}]}}, "has no propertyUrl"),
         ({"tableSchema": {"aboutUrl": "x{a}", "columns": [{"name": "a", "propertyUrl": "http://e/p"}]}},
@@ -597,7 +599,7 @@ def test_a_map_file_that_is_no_json_shows_the_place(tmp_path):
     ],
 )  # fmt: skip
 def test_times(values, format, zone, expected):
-    instants, faults = instants_in(pa.array(values), "t", format, zone)
+    instants, faults, _ = instants_in(pa.array(values), "t", format, zone)
     assert not faults
     assert [format_instant(each)[11:-1] for each in instants.tolist()] == expected
 
@@ -619,16 +621,36 @@ def test_times(values, format, zone, expected):
 )  # fmt: skip
 def test_times_that_are_none(values, format, zone):
     column = pa.array(values, pa.uint64() if values == [2**64 - 1] else None)
-    _, faults = instants_in(column, "t", format, zone)
+    _, faults, _ = instants_in(column, "t", format, zone)
     assert sorted(faults) == list(range(len(values)))
 
 
 def test_clocks_that_are_put_back_and_forth():
     twice, never = "2026-10-25T02:30:00", "2026-03-29T02:30:00"
-    instants, faults = instants_in(pa.array([twice, never]), "t", None, "Europe/Vienna")
+    instants, faults, _ = instants_in(pa.array([twice, never]), "t", None, "Europe/Vienna")
     assert not faults and [format_instant(i)[:16] for i in instants.tolist()] == [
         "2026-10-25T00:30", "2026-03-29T01:00",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected", "counted"),
+    [("first", "2026-10-25T00:30", 2), ("last", "2026-10-25T01:30", 2), ("reject", None, 0)],
+)
+@pytest.mark.parametrize("stamps", [False, True])
+def test_a_map_says_what_a_local_time_is_that_comes_twice(tmp_path, policy, expected, counted, stamps):
+    twice, once = datetime(2026, 10, 25, 2, 30), datetime(2026, 10, 25, 3, 30)
+    times = [once, twice, twice, once] if stamps else [str(each) for each in (once, twice, twice, once)]
+    time = {"instant": "when", "timezone": "Europe/Vienna", "ambiguous": policy}
+    document = a_map({"name": "id", "suppressOutput": True}, {"name": "v", "datatype": "integer"}, time=time)
+    found = of_table(tmp_path, {"id": list("abcd"), "v": [1, 2, 3, 4], "when": times}, document)
+    assert found.ambiguous == counted
+    instants = {format_instant(each)[:16] for each in found.start.tolist()}
+    assert instants == {"2026-10-25T02:30", expected} - {None}
+    why = "when: 2026-10-25 02:30:00 comes twice in Europe/Vienna, where the clock is put back"
+    assert reasons(found) == ([(2, why), (3, why)] if expected is None else [])
+    both = concat([found, found])
+    assert both.ambiguous == 2 * counted and len(both.rejects) == 2 * len(found.rejects)
 
 
 # --- suggestions --------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def test_timestamps_of_any_unit_keep_to_the_range():
         values = [first, last, -1, None] + [
             v for v in (first - 1, last + 1, most, least) if least <= v <= most
         ]
-        instants, faults = instants_in(pa.array(values, pa.timestamp(unit, "UTC")), "start")
+        instants, faults, _ = instants_in(pa.array(values, pa.timestamp(unit, "UTC")), "start")
         good = [v is not None and first <= v <= last for v in values]
         expected = [v * 10**6 // per_second if ok else NEVER for v, ok in zip(values, good, strict=True)]
         assert instants.tolist() == expected, unit

@@ -18,7 +18,7 @@ from rich.status import Status
 from rich.text import Text
 
 from penstock.errors import Finding, PenstockWarning
-from penstock.runtime.unused import unused
+from penstock.runtime.unused import KINDS, unused
 from penstock.sources.segments import files_below
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_instant
@@ -183,11 +183,8 @@ def show_summary(
     console.print(escape(line))
     for each in (lost := unused(statistics)):
         place = kept_in.get(each.kind)
-        show_warning(
-            f"{each.counted}, see {place}"
-            if place is not None
-            else f"{each}; keep such with --{each.kind} FILE"
-        )
+        keep = f"; keep such with --{each.kind} FILE" if each.kind in KINDS else ""
+        show_warning(f"{each}{keep}" if place is None else f"{each.counted}, see {place}")
         if each.hint:
             show_note(f"  hint: {each.hint}")
     if statistics.dropped:

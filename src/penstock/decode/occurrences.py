@@ -46,6 +46,7 @@ class Occurrences:
     otherwise). Then an element without triples is a row whose triple is 0, 0, 0.
 
     `derived` says which triples no element states, because rules derive them (empty: none).
+    `ambiguous` counts the local times that come twice, because a clock is put back.
     """
 
     subject: np.ndarray = field(default_factory=_none)
@@ -60,6 +61,7 @@ class Occurrences:
     graph: np.ndarray = field(default_factory=_none)
     element: np.ndarray = field(default_factory=_none)
     derived: np.ndarray = field(default_factory=_none)
+    ambiguous: int = 0
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -128,4 +130,5 @@ def concat(parts: Iterable[Occurrences]) -> Occurrences:
         rejects=[reject for p in parts for reject in p.rejects],
         graph=np.concatenate([p.graph for p in parts]),
         element=np.concatenate([p.element for p in parts]),
+        ambiguous=sum(p.ambiguous for p in parts),
     )

@@ -117,11 +117,11 @@ class TripleRows:
         if not len(table):
             return empty()
         long = self._leave_out_long(columns)
-        start, faults = instants_in(columns["start"], "start")
+        start, faults, _ = instants_in(columns["start"], "start")
         faults = long | faults
         end = start
         if "end" in columns:
-            end, more = instants_in(columns["end"], "end")
+            end, more, _ = instants_in(columns["end"], "end")
             faults |= more
             absent = columns["end"].is_null().to_numpy(zero_copy_only=False)
             end = np.where(absent, start, end)

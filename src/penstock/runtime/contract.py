@@ -123,6 +123,7 @@ class RunStatistics:
     late: int = 0  # elements
     known: int | None = None  # triples of the static graphs, of a run that reads nothing else
     derived: int = 0  # triples that rules have added to elements
+    ambiguous: int = 0  # local times that come twice, because a clock is put back
     dropped: Counter[str] = field(default_factory=Counter)  # by rule: what would have a literal as subject
     inconsistent: int = 0  # contradictions in elements
     first: dict[str, dict[str, Any]] = field(default_factory=dict)  # of what was rejected, late, inconsistent

@@ -328,6 +328,7 @@ class _Run:
         statistics.rejects += told["rejects"]
         statistics.restored += told["restored"]
         statistics.derived += told["derived"]
+        statistics.ambiguous += told["ambiguous"]
         statistics.dropped.update(told["dropped"])
         statistics.refused.update(told["refused"])
         statistics.ended = statistics.ended or told["ended"]

@@ -1,4 +1,4 @@
-"""What a run could not use, in words: rejected lines, late elements, contradictions in elements."""
+"""What a run could not use, in words: rejected lines, late elements, contradictions, guesses."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from typing import Any
 
 from penstock.runtime.contract import RunStatistics
 
-KINDS = REJECTED, LATE, INCONSISTENT = "rejected", "late", "inconsistent"
+KINDS = REJECTED, LATE, INCONSISTENT = "rejected", "late", "inconsistent"  # of which there are records
+AMBIGUOUS = "ambiguous"
 _HINTS = {
     LATE: "--lateness DURATION (lateness= in Python) waits for them; the files of a directory follow each"
     " other by name, so give files that cover the same time each its own --stream",
     INCONSISTENT: "in elements: they went on, with what follows from them; --strict stops there",
+    AMBIGUOUS: 'where clocks are put back an hour comes twice; "ambiguous" of the map\'s "penstock:time" says'
+    " which one is meant: first (as without it), last, or reject",
 }
-_WORDS = {REJECTED: "rejected line", LATE: "late element", INCONSISTENT: "contradiction"}
+_WORDS = {
+    REJECTED: "rejected line",
+    LATE: "late element",
+    INCONSISTENT: "contradiction",
+    AMBIGUOUS: "ambiguous local time",
+}
 
 
 @dataclass(frozen=True)
@@ -45,5 +53,10 @@ class Unused:
 
 def unused(statistics: RunStatistics) -> list[Unused]:
     """What a run could not use so far."""
-    numbers = {REJECTED: statistics.rejects, LATE: statistics.late, INCONSISTENT: statistics.inconsistent}
+    numbers = {
+        REJECTED: statistics.rejects,
+        LATE: statistics.late,
+        INCONSISTENT: statistics.inconsistent,
+        AMBIGUOUS: statistics.ambiguous,
+    }
     return [Unused(kind, number, statistics.first.get(kind)) for kind, number in numbers.items() if number]

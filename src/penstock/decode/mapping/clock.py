@@ -7,6 +7,7 @@ program that one compiled loop runs over the bytes of a column.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -228,17 +229,30 @@ def read_pattern(texts: pa.Array, pattern: str | None) -> tuple[np.ndarray, np.n
     return micros, zones
 
 
-def instants_in(
-    column: pa.Array, name: str, format: str | None = None, zone: str | None = None
-) -> tuple[np.ndarray, dict[int, str]]:
-    """A column of times as int64 µs in UTC, and what is wrong in which row.
+class Instants(NamedTuple):
+    """A column of times as int64 µs in UTC (NEVER: null or faulty), and what is wrong in which row."""
 
-    Null and faulty values are NEVER. A column that cannot be times at all is an `InputError`.
+    instants: np.ndarray
+    faults: dict[int, str]
+    ambiguous: int = 0  # local times that come twice, because the clock is put back, and are not rejected
+
+
+def instants_in(
+    column: pa.Array,
+    name: str,
+    format: str | None = None,
+    zone: str | None = None,
+    ambiguous: str = "first",
+) -> Instants:
+    """The instants of a column, local times by the clock of a zone.
+
+    `ambiguous` says what a time is that comes twice: the first, the last, or (reject) none. A column that
+    cannot be times at all is an `InputError`.
     """
     kind = column.type
     absent = column.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return _stamps(column, name, absent, zone)
+        return _stamps(column, name, absent, zone, ambiguous)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         if format not in EPOCHS:
             raise InputError(
@@ -270,29 +284,50 @@ def instants_in(
             say += ' "timezone"'
             faults |= {i: f"{name}: {texts[i].as_py()[:80]!r} {say}" for i in np.flatnonzero(local).tolist()}
             instants[local] = NEVER
-        else:
-            instants[local] = _in_zone(micros[local], zone)
-    return _in_range(instants, name, absent, faults)
+            return _in_range(instants, name, absent, faults)
+    return _placed(instants, local, name, absent, zone, ambiguous, faults)
 
 
 def _in_range(
-    instants: np.ndarray, name: str, absent: np.ndarray, faults: dict[int, str]
-) -> tuple[np.ndarray, dict[int, str]]:
+    instants: np.ndarray, name: str, absent: np.ndarray, faults: dict[int, str], ambiguous: int = 0
+) -> Instants:
     outside = ((instants < EARLIEST) | (instants > LATEST)) & ~absent
     for row in np.flatnonzero(outside).tolist():
         faults.setdefault(row, f"{name}: the instant lies outside the years 1 to 9999 in UTC")
     instants[outside | absent] = NEVER
-    return instants, faults
+    return Instants(instants, faults, ambiguous)
 
 
-def _in_zone(micros: np.ndarray, zone: str) -> np.ndarray:
-    """Local times as instants: the earlier one where the clock is put back, the next where it jumps."""
-    local = pa.array(micros).cast(pa.timestamp("us"))
-    placed = pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="latest")
-    return placed.cast(pa.int64()).to_numpy()
+def _placed(
+    micros: np.ndarray,
+    local: np.ndarray,
+    name: str,
+    absent: np.ndarray,
+    zone: str | None,
+    ambiguous: str,
+    faults: dict[int, str],
+) -> Instants:
+    """Times of which some are local ones, as instants: the next one where the clock jumps."""
+    rows = np.flatnonzero(local & (micros >= EARLIEST) & (micros <= LATEST))
+    if zone is None or not len(rows):
+        return _in_range(micros, name, absent, faults)
+    said = pa.array(micros[rows]).cast(pa.timestamp("us"))
+    first, last = (
+        pc.assume_timezone(said, zone, ambiguous=which, nonexistent="latest").cast(pa.int64()).to_numpy()
+        for which in ("earliest", "latest")
+    )
+    micros[rows] = last if ambiguous == "last" else first
+    twice = rows[first != last]
+    if ambiguous == "reject":
+        micros[twice] = NEVER
+        absent = absent | np.isin(np.arange(len(micros)), twice)
+        for row, when in zip(twice.tolist(), said.filter(pa.array(first != last)).to_pylist(), strict=True):
+            faults[row] = f"{name}: {when} comes twice in {zone}, where the clock is put back"
+        twice = twice[:0]
+    return _in_range(micros, name, absent, faults, len(twice))
 
 
-def _stamps(column, name, absent, zone) -> tuple[np.ndarray, dict[int, str]]:
+def _stamps(column, name, absent, zone, ambiguous) -> Instants:
     has_zone = pa.types.is_timestamp(column.type) and column.type.tz is not None
     if not has_zone and zone is None:
         what = "dates" if pa.types.is_date(column.type) else "timestamps without a time zone"
@@ -311,10 +346,7 @@ def _stamps(column, name, absent, zone) -> tuple[np.ndarray, dict[int, str]]:
     else:
         factor = SECOND if column.type.unit == "s" else 1000
         micros = _scaled(counts, factor)
-    if not has_zone:
-        inside = (micros >= EARLIEST) & (micros <= LATEST) & ~absent
-        micros[inside] = _in_zone(micros[inside], zone)
-    return _in_range(micros, name, absent, faults)
+    return _placed(micros, ~absent & (not has_zone), name, absent, zone, ambiguous, faults)
 
 
 def _scaled(counts: np.ndarray, factor: int) -> np.ndarray:
@@ -323,7 +355,7 @@ def _scaled(counts: np.ndarray, factor: int) -> np.ndarray:
     return np.where(fits, counts, 0) * factor + np.where(fits, 0, LATEST + 1)
 
 
-def _epochs(column, name, absent, format) -> tuple[np.ndarray, dict[int, str]]:
+def _epochs(column, name, absent, format) -> Instants:
     factor = EPOCHS[format]
     if pa.types.is_integer(column.type):
         if pa.types.is_uint64(column.type):
@@ -341,7 +373,7 @@ def _rounded(counts: np.ndarray, factor: int) -> np.ndarray:
     return np.rint(scaled).astype(np.int64)
 
 
-def _epoch_texts(texts, name, absent, format) -> tuple[np.ndarray, dict[int, str]]:
+def _epoch_texts(texts, name, absent, format) -> Instants:
     texts = pc.utf8_trim_whitespace(texts)
     whole = pc.match_substring_regex(texts, r"^-?[0-9]{1,18}$").to_numpy(zero_copy_only=False)
     broken = pc.match_substring_regex(texts, r"^-?[0-9]{1,18}\.[0-9]+$").to_numpy(zero_copy_only=False)

@@ -51,6 +51,7 @@ DATATYPES = {name: XSD + name for name in _XSD_NAMES} | {
     "html": _RDF + "HTML",
     "json": _RDF + "JSON",
 }
+AMBIGUOUS = ("first", "last", "reject")
 EPOCHS = {"epoch-s": 1_000_000, "epoch-ms": 1_000, "epoch-us": 1, "epoch-ns": 0}
 _INHERITED = {"aboutUrl", "propertyUrl", "datatype", "lang", "null", "default", "separator", "required"}
 _COLUMN = _INHERITED | {"name", "titles", "valueUrl", "virtual", "suppressOutput"}
@@ -98,6 +99,7 @@ class Times:
     end: str | None = None
     format: str | None = None  # None: ISO 8601; a key of EPOCHS; or a pattern such as dd.MM.yyyy HH:mm
     zone: str | None = None  # of times without one
+    ambiguous: str = "first"  # which of two instants a local time is, where the clock is put back
 
 
 @dataclass(frozen=True)
@@ -353,10 +355,15 @@ def _times(value: Any) -> Times:
         raise InputError(f'the map does not say where the time stands: it has no "{TIME}"', hint=example)
     if isinstance(value, str):
         value = {"instant": value}
-    _keys(value, {"instant", "start", "end", "format", "timezone"}, TIME)
+    _keys(value, {"instant", "start", "end", "format", "timezone", "ambiguous"}, TIME)
     if ("instant" in value) == ("start" in value) or ("instant" in value and "end" in value):
         raise InputError(f'{TIME} has either an "instant", or a "start" and maybe an "end"', hint=example)
-    form, zone = value.get("format"), value.get("timezone")
+    form, zone, ambiguous = value.get("format"), value.get("timezone"), value.get("ambiguous", "first")
+    if ambiguous not in AMBIGUOUS:
+        raise InputError(
+            f'"ambiguous" of {TIME} cannot be {json.dumps(ambiguous)[:60]}',
+            hint="it is first, last or reject",
+        )
     if form is not None and _text(form, f"format of {TIME}").lower() in ("iso", "iso8601"):
         form = None
     if form is not None and form.startswith("epoch") and form not in EPOCHS:
@@ -374,7 +381,7 @@ def _times(value: Any) -> Times:
             ) from None
     start = value.get("instant", value.get("start"))
     end = value.get("end")
-    return Times(_text(start, TIME), None if end is None else _text(end, TIME), form, zone)
+    return Times(_text(start, TIME), None if end is None else _text(end, TIME), form, zone, ambiguous)
 
 
 def _dialect(value: Any) -> Dialect:

@@ -24,7 +24,7 @@ from penstock.decode.elements import Elements
 from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.mapping.cells import Cells, default_of_kind, is_text, lexical, literals, plain, present
-from penstock.decode.mapping.clock import instants_in
+from penstock.decode.mapping.clock import Instants, instants_in
 from penstock.decode.mapping.document import Column, TableMap, did_you_mean
 from penstock.decode.mapping.templates import Template, buffers_of
 from penstock.decode.nquads import ODD, keep_table, scan
@@ -170,7 +170,7 @@ class MappedRows:
         names = list(table.columns)
         self.wanted(names)
         long = self._leave_out_long(table)
-        start, end, faults = self._intervals(table, names)
+        start, end, faults, ambiguous = self._intervals(table, names)
         found = _Found(faults=[*long, *((row, why) for row, why in faults.items())])
         good = np.ones(size, np.bool_)
         good[list(faults)] = False
@@ -214,6 +214,7 @@ class MappedRows:
             rejects,
             graph,
             numbers[row],
+            ambiguous=ambiguous,
         )
 
     def _leave_out_long(self, table: Table) -> list[tuple[int, str]]:
@@ -229,27 +230,31 @@ class MappedRows:
                     table.columns[name] = cells.some(~long)
         return faults
 
-    def _intervals(self, table: Table, names: list[str]) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
+    def _intervals(
+        self, table: Table, names: list[str]
+    ) -> tuple[np.ndarray, np.ndarray, dict[int, str], int]:
         times = self.map.times
-        start, faults = self._instants(table, self.resolve(times.start, names))
+        start, faults, ambiguous = self._instants(table, self.resolve(times.start, names))
         end = start
         if times.end is not None:
-            end, more = self._instants(table, self.resolve(times.end, names))
+            end, more, twice = self._instants(table, self.resolve(times.end, names))
             faults = more | faults
+            ambiguous += twice
             end = np.where((end == NEVER), start, end)
             for row in np.flatnonzero((end < start) & (end != NEVER)).tolist():
                 faults.setdefault(row, "the row ends before it starts")
         for row in np.flatnonzero(start == NEVER).tolist():
             faults.setdefault(row, f"the row has no time in the column {times.start!r}")
-        return start, end, faults
+        return start, end, faults, ambiguous
 
-    def _instants(self, table: Table, name: str) -> tuple[np.ndarray, dict[int, str]]:
+    def _instants(self, table: Table, name: str) -> Instants:
         values = whole(table.columns[name], len(table.lines))
         if is_text(values.type):
             values = pc.utf8_trim_whitespace(values)
             nothing = pc.is_in(values, value_set=pa.array(self.map.null, pa.large_string()))
             values = pc.if_else(nothing, pa.scalar(None, pa.large_string()), values)
-        return instants_in(values, name, self.map.times.format, self.map.times.zone)
+        times = self.map.times
+        return instants_in(values, name, times.format, times.zone, times.ambiguous)
 
     def _triples(
         self,

@@ -36,6 +36,7 @@ from penstock.runtime.messages import (
     STATISTICS,
 )
 
+COUNTED = ("elements", "occurrences", "bytes", "rejects", "derived", "ambiguous")
 _KEY = StructType([StructField("key", StringType())])
 _VALUE = StructType([StructField("data", BinaryType())])
 _HEAD = ("",)
@@ -79,7 +80,7 @@ class Detector(StatefulProcessor):
         said: dict[str, Any] = {}
         payloads: list[bytes] = []
         origins: list[bytes] = []
-        counted: dict[str, Any] = {"elements": 0, "occurrences": 0, "bytes": 0, "rejects": 0, "derived": 0}
+        counted: dict[str, Any] = dict.fromkeys(COUNTED, 0)
         dropped: Counter[str] = Counter()
         conflicts: list[dict[str, Any]] = []
         place = 0
@@ -98,6 +99,7 @@ class Detector(StatefulProcessor):
             elif row.kind == REASONED:
                 told = json.loads(bytes(row.payload))
                 counted["derived"] += told.get("derived", 0)
+                counted["ambiguous"] += told.get("ambiguous", 0)
                 dropped.update(told.get("dropped", {}))
                 conflicts += told.get("conflicts", [])
             elif row.kind == REJECTED:

@@ -52,7 +52,8 @@ class FileDecoder:
             raise strict_error(rejects[0])
         in_time = found.ended_by(limit)
         elements = max(0, found.elements - len(rejects))
-        return replace(in_time, elements=elements, rejects=[*found.rejects, *rejects])
+        rejects = [*found.rejects, *rejects]
+        return replace(in_time, elements=elements, rejects=rejects, ambiguous=found.ambiguous)
 
     def late(self, split: Split, watermark: int) -> pa.Table:
         if split.not_after is not None:  # what is too far ahead was rejected already

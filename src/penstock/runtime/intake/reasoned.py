@@ -1,6 +1,6 @@
-"""What the reason stage has to say of a split: contradictions in its elements, and counts.
+"""What there is to say of a split beside its rows: contradictions in its elements, and counts.
 
-The stage runs before anybody knows the watermark. So it tells all, and where late elements are left
+The reason stage runs before anybody knows the watermark. So it tells all, and where late elements are left
 out, so are their contradictions.
 """
 
@@ -23,8 +23,10 @@ Told = dict[str, Any]
 def told_by(
     reasoner: Reasoner, read: Occurrences, closed: Occurrences, decoder: SplitDecoder, split: Split
 ) -> bytes | None:
-    """What the reasoner tells of the split that it has just closed, as JSON; None if there is nothing."""
+    """What is told of a split that was read and has just been closed, as JSON; None if there is nothing."""
     told: Told = {}
+    if read.ambiguous:
+        told["ambiguous"] = read.ambiguous
     if len(closed) > len(read):
         told["derived"] = len(closed) - len(read)
     if reasoner.dropped:
