@@ -64,8 +64,11 @@ def _everything(case: Chain, program: Program, restore: bool, at_once: bool) -> 
         before = watermark
         if latest != NEVER:
             watermark = max(watermark, latest - data.lateness)
+        ended = place == len(batches) - 1
+        if ended and latest != NEVER:
+            watermark = latest + 1
         for number, shard in enumerate(live):
-            for query, frame in shard.frames(payloads[number], watermark, place == len(batches) - 1):
+            for query, frame in shard.frames(payloads[number], watermark, ended):
                 for row in answer_table(frame, shard.shard.terms).to_pylist():
                     _add(found[query], row, before)
             assert data.late or shard.shard.late == 0, "rows came late"

@@ -37,7 +37,7 @@ from agreement.engine_runs import engine_answers  # noqa: E402
 from agreement.histories import make_history  # noqa: E402
 from agreement.navigation import static_case  # noqa: E402
 from agreement.other_queries import disturbed  # noqa: E402
-from agreement.window_runs import alone, given_by_engine  # noqa: E402
+from agreement.window_runs import given_by_engine  # noqa: E402
 from oracle.cases import Case  # noqa: E402
 from oracle.chains import make_chain, shrunk_chain  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
@@ -144,7 +144,7 @@ def against_changing(seed: int) -> Outcome | None:
 
 def over_windows(seed: int) -> Outcome | None:
     """Compares what a continuous query gives, instant by instant."""
-    case = alone(make_window_case(seed))
+    case = make_window_case(seed)
     for said in case.said:  # what no text can say (variables of a repetition, used outside) is refused
         parse_query(said.text, language=said.language.lower())
     shards, restore = SHARDS[seed % len(SHARDS)], seed % 5 > 2

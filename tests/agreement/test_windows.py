@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from agreement.window_runs import alone, given_by_engine
+from agreement.window_runs import given_by_engine
 from oracle.cases import Case, Element, StreamData
 from oracle.evaluate import TooManySolutions
 from oracle.vocabulary import EPOCH, TICK, iri
@@ -22,7 +22,7 @@ from penstock.languages import parse_query
 def test_continuous_queries_give_what_the_oracle_says(first: int, shards: int):
     agreed = rows = 0
     for seed in range(first + shards * 10_000, first + shards * 10_000 + 40):
-        case = alone(make_window_case(seed))
+        case = make_window_case(seed)
         try:
             given = given_by_engine(case, shards, restore=seed % 5 > 2)
             wanted = given_by(case)
@@ -37,7 +37,7 @@ def test_continuous_queries_give_what_the_oracle_says(first: int, shards: int):
 @pytest.mark.parametrize("shards", [1, 2, 8])
 def test_what_follows_from_static_graphs_alone_is_new_once(shards: int):
     """The first batch passes the first report already: all shards have the answer, one of them gives it."""
-    case = alone(make_window_case(1_011_865))
+    case = make_window_case(1_011_865)
     assert given_by_engine(case, shards) == given_by(case)
 
 
@@ -46,7 +46,7 @@ def test_empty_windows_go_on_reporting_while_streams_live_in_silence(shards: int
     """As `--tick` moves the watermark by the clock: up to it windows report, and not beyond."""
     agreed = longer = 0
     for seed in range(shards * 20_000, shards * 20_000 + 60):
-        case = alone(make_window_case(seed))
+        case = make_window_case(seed)
         last = max((each.end for elements in case.streams.values() for each in elements), default=EPOCH)
         silence = [last + seconds * TICK + seed % 2 for seconds in (1, 5, 6, 30)]
         try:
@@ -118,12 +118,12 @@ def absence_case(seed: int, extent: str, members: str) -> WindowCase:
 @pytest.mark.parametrize("seed, shards", [(2_236, 2), (2_049, 2)])
 def test_what_static_graphs_and_windows_both_have_and_what_binds_nothing(seed: int, shards: int):
     """One shard of all gives what is static, also where a window has the same solution."""
-    case = alone(make_window_case(seed))
+    case = make_window_case(seed)
     assert given_by_engine(case, shards) == given_by(case)
 
 
 @pytest.mark.parametrize("shards", [1, 2, 8])
 def test_a_path_back_to_its_beginning_over_several_triples(shards: int):
     """Its triples must meet, wherever they are: it is no key that both of its ends are the same variable."""
-    case = alone(make_window_case(3_006_928))
+    case = make_window_case(3_006_928)
     assert given_by_engine(case, shards) == given_by(case)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -34,17 +33,6 @@ def program_of(
     graphs = graphs_of(data)
     how = {"shards": shards, "now": data.now, "tuning": tuning, "key": key_of(data)}
     return pipeline.program([parsed], streams, graphs, reasoning=reasoning, **how)
-
-
-def alone(case: WindowCase) -> WindowCase:
-    """The case without elements of streams that its query does not read.
-
-    While they go on, so do reports (decision 0013): the oracle knows only the query's own streams.
-    """
-    read = {window.stream for window in case.query.windows}
-    kept = {number for number, stream in enumerate(case.data.streams) if stream.name in read}
-    batches = tuple(tuple(each for each in batch if each[0] in kept) for batch in case.data.batches)
-    return replace(case, data=replace(case.data, batches=batches))
 
 
 def given_by_engine(
@@ -85,7 +73,7 @@ def _given(data: Case, program: Program, restore: bool, silence: Sequence[int]) 
                 payloads[shard].append(payload)
         before = watermark
         if latest != NEVER:
-            watermark = max(watermark, latest - data.lateness)
+            watermark = latest + 1 if ended else max(watermark, latest - data.lateness)
         moves = [([], watermark, ended)]
         if random.random() < 0.5:
             moves.insert(0, ([], before, False))

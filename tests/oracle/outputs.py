@@ -59,9 +59,8 @@ def elements_of(query: Query, queries: Sequence[Query], data: Case, outputs: Out
 
 
 def until(data: Case) -> int:
-    """The last instant that time comes to by what arrives: it has passed those before the watermark."""
-    ends = [element.end for batch in data.arriving() for _, element in batch]
-    return max(ends, default=0) - data.lateness - 1
+    """The last end of an element of the streams that are given."""
+    return max((element.end for batch in data.arriving() for _, element in batch), default=0)
 
 
 def _given(query: Query, data: Case, outputs: Outputs) -> list[Given]:

@@ -133,6 +133,7 @@ def make_window_case(seed: int, size: int = 20) -> WindowCase:
             for each in streams
         ]
     data = Case(seed, tuple(streams), tuple(graphs), (), lateness, tuple(batches))
+    data = _ending(Random(f"ending {seed}"), data)
     if random.random() < 0.33:
         data = delayed(data)
     language = random.choice(("C-SPARQL", "RSP-QL", "CQELS-CEP", "CQELS-CEP"))
@@ -169,6 +170,22 @@ def cases_together(
                 found.append(case)
                 break
     return found
+
+
+def _ending(random: Random, data: Case) -> Case:
+    """In some cases with an element more, after the others, and mostly in a gap: often without triples."""
+    if random.random() > 0.2:
+        return data
+    number = random.randrange(len(data.streams))
+    ends = [each.end for stream in data.streams for each in stream.elements]
+    end = max(ends, default=EPOCH) + random.randint(1, 9) * TICK
+    triples = (random_triple(random),) if random.random() < 0.5 else ()
+    streams = list(data.streams)
+    elements = streams[number].elements
+    streams[number] = replace(streams[number], elements=(*elements, Element(triples, end, end)))
+    *batches, last_batch = data.batches
+    batches += [(*last_batch, (number, len(elements)))]
+    return replace(data, streams=tuple(streams), batches=tuple(batches))
 
 
 def denser(random: Random, element: Element) -> Element:
@@ -242,7 +259,7 @@ def other_report(seed: int, windows: Iterable[Window]) -> Report | None:
     """In some cases any conditions together, in which no language reports by itself."""
     random = Random(f"report {seed}")
     if random.random() > 0.15:
-        return None
+        return _ending_report(Random(f"period {seed}"))
     while True:
         close, change, non_empty, periodic, tuples = (random.random() < 0.5 for _ in range(5))
         period = random.randint(1, 4) * TICK if periodic else None
@@ -253,6 +270,13 @@ def other_report(seed: int, windows: Iterable[Window]) -> Report | None:
         except ValueError:
             continue
         return report
+
+
+def _ending_report(random: Random) -> Report | None:
+    """In some cases a period that may be longer than what windows show."""
+    if random.random() > 0.08:
+        return None
+    return Report(period=random.randint(1, 13) * TICK, close=random.random() < 0.2)
 
 
 def random_windows(
@@ -403,11 +427,12 @@ def given_by(
 
     With a `watermark` the streams are not over: they live on in silence, and time has come so far.
     """
-    if len(Clock(case.query, case.streams, watermark).evaluations()) > LONGEST:
+    until = max((each.end for elements in case.streams.values() for each in elements), default=None)
+    if len(Clock(case.query, case.streams, watermark, until).evaluations()) > LONGEST:
         raise TooManySolutions(f"more than {LONGEST} evaluations")
     by_instant: dict[int, list] = {}
-    how = {"follows": follows, "now": case.data.now, "effort": Effort(), "watermark": watermark}
-    found = given(case.query, case.streams, case.knowledge, **how)
+    how = {"follows": follows, "now": case.data.now, "effort": Effort()}
+    found = given(case.query, case.streams, case.knowledge, watermark=watermark, until=until, **how)
     for instant, row, count in found:
         by_instant.setdefault(instant, []).extend(count * [(row.bindings, row.start, row.end)])
     return Counter(

@@ -122,6 +122,21 @@ def closes_at(spec: WindowSpec, instant: int) -> bool:
     return any(o + width == instant for o in openings(spec, instant - width, instant - width))
 
 
+def last_closing(spec: WindowSpec, end: int) -> list[int]:
+    """The last instant at which a window closes that has an end of an element in it; none: no window has.
+
+    A landmark closes first when it has it; of triples, those that are there are counted at once.
+    """
+    if spec.kind is Kind.TRIPLES:
+        return [end]
+    if spec.kind is Kind.LANDMARK:
+        found = openings(spec, end, end + 2 * spec.slide)
+        is_in = spec.start is None or spec.start <= end
+        return [close for close in found if is_in and closes_at(spec, close)][:1]
+    opened = openings(spec, end - max(spec.slide, 1), end)
+    return [o + spec.width for o in opened if first_instant(spec, o) <= end <= o + spec.width][-1:]
+
+
 # --- what is in them: the stream-to-relation operator ---------------------------------------------
 
 
@@ -179,8 +194,8 @@ def same(one: Content, other: Content) -> bool:
 class Clock:
     """The time of a query over finite streams: from the first end of an element, as long as windows say.
 
-    Of streams that live on in silence, `watermark` is how far time has come. `until`: an instant that time
-    comes to because other streams of the run go on, before all are over.
+    Of streams that live on in silence, `watermark` is how far time has come. `until`: the last end of an
+    element of any stream of the run.
     """
 
     query: ContinuousQuery
@@ -194,34 +209,33 @@ class Clock:
         read = {window.stream for window in self.query.windows}
         return sorted({each.end for name in read for each in self.streams[name]})
 
-    def last_close(self) -> int:
-        """The last instant at which a window closes that an element is in; of living streams, up to now."""
+    def last_instant(self) -> int:
+        """Until when windows report: the last end, and C; of living streams, up to now."""
         if self.watermark is not None:
             return self.watermark - 1
+        ended = [*self.ends, *([] if self.until is None else [self.until])]
+        closed = [
+            instant
+            for window in self.query.windows
+            for element in self.streams[window.stream]
+            for close in last_closing(window.spec, element.end)
+            for instant in (close, *self._looked_at(window.spec, close))
+        ]
+        return max([*ended, *closed])
+
+    def _looked_at(self, spec: WindowSpec, close: int) -> list[int]:
+        """The first period that is not before a close, if what has closed is shown until then."""
         period = self.query.report.period
-        found = [self.ends[-1]]
-        if self.until is not None:
-            found.append(self.until)
-        if period is not None:
-            found.append(-(-self.ends[-1] // period) * period)
-        for window in self.query.windows:
-            spec = window.spec
-            ends = [each.end for each in self.streams[window.stream]]
-            if spec.kind is Kind.LANDMARK and ends:
-                closes = list(openings(spec, max(ends), max(ends) + spec.slide))[:1]
-                found += closes if period is None else [-(-close // period) * period for close in closes]
-            if spec.kind is Kind.TIME:
-                windows = [(o, o + spec.width) for end in ends for o in openings(spec, end - spec.slide, end)]
-                closes = [c for o, c in windows if any(first_instant(spec, o) <= end <= c for end in ends)]
-                found += closes
-                if period is not None and spec.shows is Shows.CLOSED:  # it is shown until the next one closes
-                    asked = [(close, -(-close // period) * period) for close in closes]
-                    found += [instant for close, instant in asked if instant < close + spec.slide]
-        return max(found)
+        if period is None:
+            return []
+        instant = -(-close // period) * period
+        if spec.kind is not Kind.TIME or instant == close:
+            return [instant]
+        return [instant] if spec.shows is Shows.CLOSED and instant < close + spec.slide else []
 
     def moments(self) -> list[int]:
         """Instants at which a report is possible; at all others nothing changes and no window closes."""
-        begin, done = self.ends[0], self.last_close()
+        begin, done = self.ends[0], self.last_instant()
         found, period = set(self.ends), self.query.report.period
         if self.query.report.change:  # when it is asked next after the last window has become empty
             slides = [window.spec.slide for window in self.query.windows if window.spec.kind is Kind.TIME]
@@ -250,7 +264,7 @@ class Clock:
         """The instants at which a window reports."""
         report, spec = self.query.report, window.spec
         refused(report, spec)
-        done = self.last_close()
+        done = self.last_instant()
         found, asked = [], None
         for instant in self.moments():
             if not self.asks(window, instant):

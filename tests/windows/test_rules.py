@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from tests.windows.test_cutting import at, case_of
 
-from agreement.window_runs import alone, given_by_engine
+from agreement.window_runs import given_by_engine
 from oracle.evaluate import TooManySolutions
 from oracle.vocabulary import BASE, EPOCH, PROLOGUE, TICK, iri
 from oracle.window_generator import WindowCase, given_by, make_window_case
@@ -62,7 +62,7 @@ def agreement(seeds: range, shards: int, *, counting: bool) -> tuple[int, int, i
     """How many cases agree, in how many rules make a difference, and how many rows are given."""
     agreed = told = rows = 0
     for seed in seeds:
-        case = alone(make_window_case(seed))
+        case = make_window_case(seed)
         case = replace(case, data=replace(case.data, graphs=()))
         if counting:
             case = of_last_triples(case)

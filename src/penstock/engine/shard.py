@@ -213,7 +213,7 @@ class Shard:
                     self._note_instants(int(name.removeprefix("instants/")), frame.end)
                 else:
                     self._put(self.arriving[name], frame)
-        if ended:  # windows report as far as time has come, and then only what is in them
+        if ended:  # windows report up to the last end of all, and then only as long as they have something
             self._advance(max(watermark, self.watermark))
         return self._moved_to(FOREVER if ended else max(watermark, self.watermark))
 

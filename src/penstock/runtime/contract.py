@@ -42,7 +42,7 @@ class Shard(Protocol):
 
         What ends before the watermark that the shard was at so far is late and left out; the
         runtime reports it. Called once in every batch, also without payloads. `ended`: all streams are
-        over, so everything is decided; the watermark is what time has come to by their elements.
+        over, so everything is decided; the watermark is the instant after the last end of an element.
         """
 
     def row_counts(self) -> RowCounts:

@@ -16,6 +16,7 @@ from penstock.engine.exchange import match
 from penstock.engine.operators import Clock, Gathering, RowByRow, Surroundings
 from penstock.engine.presence import NO_ID, consolidated, numbered
 from penstock.engine.store import until_left
+from penstock.engine.windows.marks import closes
 from penstock.functions.ordering import total_key
 from penstock.plan import hidden, windowing
 from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
@@ -95,25 +96,24 @@ def cut(frame: Frame, specs: Sequence[WindowSpec], instant: np.ndarray) -> Frame
 
 
 def last_close(spec: WindowSpec, end: np.ndarray) -> np.ndarray:
-    """The last instant at which a window closes that has an element which ends then; else its end."""
-    base = spec.start or 0
+    """The last instant at which a window closes that an element is in which ends then; NEVER: none does."""
     if spec.kind is Kind.TRIPLES:
         return end
     if spec.kind is Kind.LANDMARK:
-        return np.maximum(
-            base - (base - end) // spec.slide * spec.slide, base if spec.start is not None else end
-        )
+        is_in = end >= (NEVER if spec.start is None else spec.start)
+        return np.where(is_in, closes(spec).next(end), NEVER)
+    base = spec.start or 0
     just = end if spec.opening else end - 1
     latest = base + (just - base) // spec.slide * spec.slide
     is_in = latest + spec.width >= end
     if spec.start is not None:
         is_in &= latest >= spec.start
-    return np.where(is_in, latest + spec.width, end)
+    return np.where(is_in, latest + spec.width, NEVER)
 
 
 def still_shown_until(spec: WindowSpec, close: int) -> int:
-    """Up to when (exclusively) a window is shown that closes then."""
-    if spec.kind is Kind.LANDMARK:
+    """Up to when (exclusively) a window is shown that closes then, if no more elements come."""
+    if spec.kind is not Kind.TIME:
         return FOREVER
     return close + 1 if spec.shows is Shows.PRESENT else close + spec.slide
 

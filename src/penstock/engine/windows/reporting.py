@@ -170,11 +170,13 @@ class EvaluatedOperator(Gathering):
         found, period = [NEVER], self.step.report.period or 1
         for window in self.step.windows:
             ends = clock.instants(window.numbers)
-            if len(ends):
-                last = int(last_close(window.spec, ends).max())
+            if not len(ends):
+                continue
+            found.append(int(ends[-1]))
+            last = int(last_close(window.spec, ends).max())
+            if last > NEVER:
                 asked = -(-last // period) * period
-                shown = asked < still_shown_until(window.spec, last)
-                found += [last, asked if shown else last, -(-int(ends[-1]) // period) * period]
+                found.append(asked if asked < still_shown_until(window.spec, last) else last)
         return max(found)
 
 

@@ -63,10 +63,10 @@ class Watermark:
 
     @property
     def come(self) -> int:
-        """What time has come to by what was read, also when the streams are over."""
+        """What time has come to by what was read; when the streams are over, nothing more can be late."""
         if self.watermark != FOREVER:
             return self.watermark
-        return max(self.ends.values()) - self.lateness if self.ends else NEVER
+        return max(self.ends.values()) + 1 if self.ends else NEVER
 
     def ends_text(self) -> str:
         return json.dumps(sorted(self.ends.items()))
