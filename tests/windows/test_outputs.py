@@ -154,7 +154,7 @@ TABLES = (
         "it is reported that nothing was given, as long as time goes on",
         [FIRST, ("rsp-ql", "REGISTER RSTREAM :r AS SELECT (COUNT(?x) AS ?n) FROM NAMED WINDOW :w ON :o "
                  "[RANGE PT5S] WHERE { WINDOW :w { ?x :q 1 } }")],
-        {5: "1", 10: "0", 15: "0"},
+        {5: "1", 10: "0", 15: "0", 20: "0"},
     ),
     Table(
         "who answers at instants answers at those of what it reads",
