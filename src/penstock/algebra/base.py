@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Union, dataclass_transform
 
 from penstock.algebra.relations import Side
 from penstock.algebra.scopes import STREAM, Scope
+from penstock.algebra.windows import Cuts
 from penstock.errors import InternalError
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
@@ -142,6 +143,11 @@ def variables_among(terms: Iterable[object]) -> Vars:
     return frozenset(term for term in terms if isinstance(term, Var))
 
 
+def variables_in(terms: Iterable[object]) -> tuple[Var, ...]:
+    """The variables among terms, in the order in which they appear first."""
+    return tuple(dict.fromkeys(term for term in terms if isinstance(term, Var)))
+
+
 def never_fails(expression: Expression, bound: Vars) -> bool:
     """Whether an expression surely has a value: a constant, or a variable that is bound."""
     if isinstance(expression, Var):
@@ -194,6 +200,17 @@ class Kept:
     beside: tuple[int, ...] | None = None  # it grows if these parts read streams; None: if all do
 
 
+@dataclass(frozen=True)
+class Substituted:
+    """What EXISTS substitutes in a pattern whose parts have just those solutions that are compatible."""
+
+    outer: Vars  # what outer solutions may bind of the variables in it
+    looked_at: Vars  # those of them that its own expressions look at
+    certain: Vars  # what it binds in every solution
+    parts: tuple[Vars, ...]  # what each part does
+    free: tuple[Vars, ...]  # those of `outer` that each part mentions
+
+
 class GraphPattern(Node):
     """The base of graph patterns."""
 
@@ -206,7 +223,10 @@ class GraphPattern(Node):
     restriction: Expression | None = None  # what all its solutions, or combinations, fulfil
     shows: tuple[Var, ...] | None = None  # the variables that can be seen from outside; None: all
     graph: NamedNode | Var | None = None  # the name of the graph that its parts look at
+    window: NamedNode | None = None  # the name of the window in whose elements its parts match
     drops_intervals: bool = False  # its solutions have time that is not the hull of their parts'
+    meets: bool = False  # it combines solutions of one part with those of the others
+    needs_shared: bool = False  # it has no effect where its parts share no variable
     always_answers: bool = False  # it has a solution at each instant, whatever its part has
 
     @property
@@ -215,9 +235,20 @@ class GraphPattern(Node):
         raise UnknownNode(self, "which patterns are below it")
 
     @property
+    def computes(self) -> tuple[tuple[Var, Expression], ...]:
+        """The variables that it binds to the values of expressions."""
+        return ()
+
+    @property
+    def finds(self) -> Vars:
+        """The variables that it binds itself, besides its parts, to terms that are there already."""
+        return NO_VARS
+
+    @property
     def expressions(self) -> tuple[Expression, ...]:
         """The expressions that stand in the node itself."""
-        return () if self.restriction is None else (self.restriction,)
+        computed = tuple(expression for _, expression in self.computes)
+        return computed if self.restriction is None else (*computed, self.restriction)
 
     @property
     def leaves(self) -> tuple[TriplePattern | PathPattern, ...]:
@@ -252,6 +283,23 @@ class GraphPattern(Node):
         """The variables bound in every solution, given those of the parts."""
         raise UnknownNode(self, "which variables it always binds")
 
+    def in_scope(self, parts: tuple[tuple[Var, ...], ...]) -> tuple[Var, ...]:
+        """The variables in scope after it, in the order in which they appear, given those of the parts."""
+        bound = self.binds(tuple(map(frozenset, parts)))
+        own = sorted(bound.difference(*parts), key=lambda var: var.name)
+        return tuple(var for var in (*(var for part in parts for var in part), *own) if var in bound)
+
+    def is_independent(self, substituted: Substituted) -> bool:
+        """Whether it, too, has then just those of its solutions that are compatible with outer ones."""
+        raise UnknownNode(self, "what becomes of it where EXISTS substitutes")
+
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        """The windows that cut the starts of its solutions, given those of the parts.
+
+        None if these are not the same for all solutions, or if it must see starts as they are cut.
+        """
+        raise UnknownNode(self, "which windows cut its solutions")
+
     def part_bounds(self, bound: Bound, own: Bound) -> tuple[Bound, ...]:
         """The bounds on the durations of its parts, given that of its own solutions and of its condition."""
         raise UnknownNode(self, "how a bound on its duration bounds its parts")
@@ -285,17 +333,31 @@ _ASKED = frozenset(name for name in vars(GraphPattern) if not name.startswith("_
 
 
 class Atom(GraphPattern):
-    """The base of patterns without parts."""
+    """The base of patterns without parts: what variables they bind, they find."""
 
     @property
     def parts(self) -> tuple[Pattern, ...]:
         return ()
+
+    @property
+    def leaves(self) -> tuple[TriplePattern | PathPattern, ...]:
+        raise UnknownNode(self, "which triples and paths it matches")
+
+    @property
+    def finds(self) -> Vars:
+        return self.names
 
     def binds(self, possible: tuple[Vars, ...]) -> Vars:
         return self.names
 
     def certainly_binds(self, certain: tuple[Vars, ...], possible: tuple[Vars, ...]) -> Vars:
         return self.names
+
+    def is_independent(self, substituted: Substituted) -> bool:
+        return True
+
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        return ()
 
     def part_bounds(self, bound: Bound, own: Bound) -> tuple[Bound, ...]:
         return ()
@@ -322,6 +384,14 @@ class Modifier(GraphPattern):
     def certainly_binds(self, certain: tuple[Vars, ...], possible: tuple[Vars, ...]) -> Vars:
         return certain[0]
 
+    def is_independent(self, substituted: Substituted) -> bool:
+        computed = substituted.outer.intersection(var for var, _ in self.computes)
+        known = substituted.looked_at <= substituted.parts[0] and computed <= substituted.certain
+        return known and not self.per_instant
+
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        return parts[0]
+
     def part_bounds(self, bound: Bound, own: Bound) -> tuple[Bound, ...]:
         return (None if self.per_instant else tighter(bound, own),)
 
@@ -340,7 +410,6 @@ class TwoSided(GraphPattern):
 
     left: Pattern
     right: Pattern
-    meets = False  # solutions of one side are combined with those of the other
 
     @property
     def parts(self) -> tuple[Pattern, ...]:
@@ -348,6 +417,12 @@ class TwoSided(GraphPattern):
 
     def binds(self, possible: tuple[Vars, ...]) -> Vars:
         return possible[0] | possible[1]
+
+    def is_independent(self, substituted: Substituted) -> bool:
+        if self.absent is None:
+            return True if self.meets else super().is_independent(substituted)
+        needed = substituted.free[self.absent] | substituted.looked_at
+        return needed <= substituted.parts[1 - self.absent]
 
     def part_bounds(self, bound: Bound, own: Bound) -> tuple[Bound, ...]:
         return bound, bound

@@ -90,3 +90,15 @@ def is_nested(path: Path) -> bool:
         elif isinstance(part, (Inverse, ZeroOrMore, OneOrMore, ZeroOrOne)):
             waiting.append(part.path)
     return False
+
+
+def has_part_without_length(path: Path) -> bool:
+    """Whether some part of a path can go from a node to itself without any triple."""
+    match path:
+        case ZeroOrMore() | ZeroOrOne():
+            return True
+        case OneOrMore() | Inverse():
+            return has_part_without_length(path.path)
+        case Sequence() | Alternative():
+            return has_part_without_length(path.left) or has_part_without_length(path.right)
+    return False

@@ -14,6 +14,7 @@ from penstock.algebra.base import (
     Kept,
     Modifier,
     Node,
+    Substituted,
     TermOrVar,
     TwoSided,
     Var,
@@ -23,10 +24,12 @@ from penstock.algebra.base import (
     proven_bound,
     tighter,
     variables_among,
+    variables_in,
 )
-from penstock.algebra.paths import Path
+from penstock.algebra.paths import Path, has_part_without_length, is_nested
 from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Meeting, Relation, Side
 from penstock.algebra.scopes import STREAM, Scope
+from penstock.algebra.windows import Cuts, cut_alike
 from penstock.terms import NamedNode, Term
 
 if TYPE_CHECKING:
@@ -66,6 +69,9 @@ class BGP(Atom):
     def names(self) -> Vars:
         return frozenset().union(*map(variables_among, self.triples))
 
+    def in_scope(self, parts: tuple[tuple[Var, ...], ...]) -> tuple[Var, ...]:
+        return variables_in(term for triple in self.triples for term in triple)
+
     def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
         if len(self.triples) < 2 or self.scope != STREAM:  # an element is known at its end
             return ()
@@ -90,6 +96,13 @@ class PathPattern(Atom):
     @property
     def names(self) -> Vars:
         return variables_among((self.subject, self.object))
+
+    def in_scope(self, parts: tuple[tuple[Var, ...], ...]) -> tuple[Var, ...]:
+        return variables_in((self.subject, self.object))
+
+    def is_independent(self, substituted: Substituted) -> bool:
+        # A part without length needs no triple at a term; a nested expression means the same pairs anywhere.
+        return is_nested(self.path) or not has_part_without_length(self.path)
 
 
 @node
@@ -135,6 +148,11 @@ class Join(TwoSided):
             else None
             for side in SIDES
         )
+
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        if self.interval is IntervalRule.INTERSECTION and None not in parts:
+            return tuple(dict.fromkeys((*parts[0], *parts[1])))
+        return None if self.relation.compares_starts and any(parts) else cut_alike(parts)
 
     def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
         if self.interval in (IntervalRule.LEFT, IntervalRule.RIGHT):
@@ -198,6 +216,9 @@ class OuterJoin(TwoSided):
         optional = tighter(own, bound if self.relation.inside(self.optional) else None)
         return (optional, bound) if self.optional is Side.LEFT else (bound, optional)
 
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        return None if self.relation.compares_starts and any(parts) else cut_alike(parts)
+
     def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
         return parts[1 - self.absent]
 
@@ -221,6 +242,12 @@ class Union_(TwoSided):
     def certainly_binds(self, certain: tuple[Vars, ...], possible: tuple[Vars, ...]) -> Vars:
         return certain[0] & certain[1]
 
+    def is_independent(self, substituted: Substituted) -> bool:
+        return True
+
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        return cut_alike(parts)
+
     def longest(self, parts: tuple[Bound, ...], own: Bound) -> Bound:
         return None if None in parts else max(parts)
 
@@ -235,12 +262,16 @@ class Minus(TwoSided):
 
     word = "MINUS"
     absent = 1
+    needs_shared = True
 
     def binds(self, possible: tuple[Vars, ...]) -> Vars:
         return possible[0]
 
     def certainly_binds(self, certain: tuple[Vars, ...], possible: tuple[Vars, ...]) -> Vars:
         return certain[0]
+
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        return parts[0]
 
     def part_bounds(self, bound: Bound, own: Bound) -> tuple[Bound, ...]:
         return bound, None
@@ -280,8 +311,8 @@ class Extend(Modifier):
     uses_in = "BIND or SELECT"
 
     @property
-    def expressions(self) -> tuple[Expression, ...]:
-        return (self.expression,)
+    def computes(self) -> tuple[tuple[Var, Expression], ...]:
+        return ((self.var, self.expression),)
 
     @property
     def names(self) -> Vars:
@@ -312,6 +343,13 @@ class Graph(Modifier):
     def names(self) -> Vars:
         return variables_among((self.name,))
 
+    @property
+    def finds(self) -> Vars:
+        return self.names
+
+    def in_scope(self, parts: tuple[tuple[Var, ...], ...]) -> tuple[Var, ...]:
+        return variables_in((self.name, *parts[0]))
+
     def binds(self, possible: tuple[Vars, ...]) -> Vars:
         return possible[0] | self.names
 
@@ -327,10 +365,14 @@ class Values(Atom):
     rows: tuple[tuple[Term | None, ...], ...]
 
     word = "VALUES"
+    leaves = ()
 
     @property
     def names(self) -> Vars:
         return frozenset(self.vars)
+
+    def in_scope(self, parts: tuple[tuple[Var, ...], ...]) -> tuple[Var, ...]:
+        return self.vars
 
     def binds(self, possible: tuple[Vars, ...]) -> Vars:
         return self._bound(any)
@@ -364,8 +406,8 @@ class Group(Modifier):
     per_instant = True
 
     @property
-    def expressions(self) -> tuple[Expression, ...]:
-        return tuple(expression for _, expression in self.keys + self.aggregates)
+    def computes(self) -> tuple[tuple[Var, Expression], ...]:
+        return self.keys + self.aggregates
 
     @property
     def names(self) -> Vars:
@@ -382,6 +424,14 @@ class Group(Modifier):
     def certainly_binds(self, certain: tuple[Vars, ...], possible: tuple[Vars, ...]) -> Vars:
         keys = frozenset(var for var, value in self.keys if never_fails(value, certain[0]))
         return keys | {var for var, aggregate in self.aggregates if aggregate.name == "COUNT"}
+
+    def in_scope(self, parts: tuple[tuple[Var, ...], ...]) -> tuple[Var, ...]:
+        return tuple(var for var, _ in self.computes)
+
+    def is_independent(self, substituted: Substituted) -> bool:
+        plain = {var for var, expression in self.keys if expression == var} & substituted.parts[0]
+        computed = {var for var, expression in self.keys if expression != var} & substituted.outer
+        return substituted.free[0] | substituted.looked_at <= plain and computed <= substituted.certain
 
     def longest(self, parts: tuple[Bound, ...], own: Bound) -> Bound:
         return None
@@ -422,6 +472,9 @@ class Project(Modifier):
 
     @property
     def shows(self) -> tuple[Var, ...]:
+        return self.vars
+
+    def in_scope(self, parts: tuple[tuple[Var, ...], ...]) -> tuple[Var, ...]:
         return self.vars
 
     def binds(self, possible: tuple[Vars, ...]) -> Vars:

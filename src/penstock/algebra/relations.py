@@ -73,6 +73,10 @@ class Relation:
         return (self.mask >> 3 * PAIRS.index((x, y)) & 0b111) & ~_SIGNS[sign] == 0
 
     @property
+    def compares_starts(self) -> bool:
+        return any(point.endswith("s") for x, _, y in self.comparisons for point in (x, y))
+
+    @property
     def same_interval(self) -> bool:
         return self.implies("ls", "=", "rs") and self.implies("le", "=", "re")
 

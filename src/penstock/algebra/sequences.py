@@ -15,11 +15,13 @@ from penstock.algebra.base import (
     Kept,
     Modifier,
     Node,
+    Substituted,
     Var,
     Vars,
     node,
 )
 from penstock.algebra.patterns import TriplePattern
+from penstock.algebra.windows import Cuts, reaches_back_as_far
 from penstock.terms import NamedNode
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ class InWindow(Modifier):
 
     @property
     def graph(self) -> NamedNode:
+        return self.name
+
+    @property
+    def window(self) -> NamedNode:
         return self.name
 
     def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
@@ -78,8 +84,8 @@ class EventSequence(GraphPattern):
         return tuple(member.pattern for member in self.members)
 
     @property
-    def expressions(self) -> tuple[Expression, ...]:
-        return tuple(aggregate for member in self.members for _, aggregate in member.aggregates)
+    def computes(self) -> tuple[tuple[Var, Expression], ...]:
+        return tuple(each for member in self.members for each in member.aggregates)
 
     @property
     def absent(self) -> int | None:
@@ -88,7 +94,7 @@ class EventSequence(GraphPattern):
     @property
     def aggregated(self) -> Vars:
         """The variables that aggregates over runs bind."""
-        return frozenset(var for member in self.members for var, _ in member.aggregates)
+        return frozenset(var for var, _ in self.computes)
 
     @property
     def names(self) -> Vars:
@@ -104,6 +110,25 @@ class EventSequence(GraphPattern):
     def certainly_binds(self, certain: tuple[Vars, ...], possible: tuple[Vars, ...]) -> Vars:
         counted = (var for member in self.members for var, each in member.aggregates if each.name == "COUNT")
         return self._of_singles(certain) | frozenset(counted)
+
+    def in_scope(self, parts: tuple[tuple[Var, ...], ...]) -> tuple[Var, ...]:
+        told = (
+            (*(part if member.single else ()), *(var for var, _ in member.aggregates))
+            for member, part in zip(self.members, parts, strict=True)
+        )
+        return tuple(dict.fromkeys(var for each in told for var in each))
+
+    def is_independent(self, substituted: Substituted) -> bool:
+        members = zip(self.members, substituted.free, strict=True)
+        needed = substituted.looked_at.union(*(free for member, free in members if not member.single))
+        return needed <= self._of_singles(substituted.parts) and not self.aggregated & substituted.outer
+
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        if None not in parts and self.absent not in (None, 0, len(parts) - 1):
+            # What is absent may lie between what windows cut differently.
+            if not reaches_back_as_far(parts[self.absent + 1], parts[self.absent - 1]):
+                return None
+        return next(cuts for member, cuts in zip(self.members, parts, strict=True) if not member.negated)
 
     @property
     def inner(self) -> range:
@@ -152,6 +177,9 @@ class Background(Modifier):
 
     title = "the background pattern"
 
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        return ()
+
 
 @node
 class Timestamp(Modifier):
@@ -167,6 +195,10 @@ class Timestamp(Modifier):
     @property
     def names(self) -> Vars:
         return frozenset((self.var,))
+
+    @property
+    def finds(self) -> Vars:
+        return self.names  # instants of elements, of which there are no more than of these
 
     def binds(self, possible: tuple[Vars, ...]) -> Vars:
         return possible[0] | self.names

@@ -6,7 +6,7 @@ for reports. What patterns over windows are is in `patterns` and `sequences`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from penstock.terms import NamedNode
@@ -148,3 +148,27 @@ CONVENTIONS = {
     "RSP-QL": Convention(ON_CLOSE, None, Shows.PRESENT, View.GRAPH),
     "CQELS-CEP": Convention(ON_CHANGE, StreamOperator.ISTREAM, Shows.CLOSED, View.ELEMENT),
 }
+
+
+Cuts = tuple[WindowSpec, ...]
+"""Windows that cut the starts of solutions: to the latest of their first instants."""
+
+
+def cut_alike(parts: tuple[Cuts | None, ...]) -> Cuts | None:
+    """The windows that cut the solutions of all these parts; None if they are not the same."""
+    return parts[0] if all(part == parts[0] for part in parts) else None
+
+
+def reaches_back_as_far(later: Cuts, earlier: Cuts) -> bool:
+    """Whether the first instants of some windows are never after those of others."""
+    if not later or later == earlier:
+        return True
+    return (
+        len(later) == len(earlier) == 1
+        and all(
+            each == replace(WindowSpec(Kind.TIME, each.width, 1), opening=True, shows=each.shows)
+            for each in (*later, *earlier)
+        )
+        and later[0].shows is earlier[0].shows
+        and later[0].width >= earlier[0].width
+    )

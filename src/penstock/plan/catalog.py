@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from penstock.algebra.nodes import Construct, Dataset, Graph, Query, Var, is_rule
+from penstock.algebra.nodes import Construct, Dataset, Query, Var, is_rule
 from penstock.algebra.scopes import ELEMENT
 from penstock.algebra.windows import Continuous, View, Window
 from penstock.errors import QueryError
@@ -277,7 +277,7 @@ def assumed_catalog(queries: Sequence[Query]) -> Catalog:
         if query.dataset is not None:
             iris.update((name.value, None) for name in query.dataset.default + query.dataset.named)
         for node in nodes(query.pattern):
-            if isinstance(node, Graph) and not isinstance(node.name, Var) and node.name not in own:
-                iris[node.name.value] = None
+            if isinstance(node.graph, NamedNode) and node.graph not in own:
+                iris[node.graph.value] = None
     streams = tuple(StreamName(iri) for iri in iris if iri not in written.names())
     return replace(written, streams=(StreamName(), *streams))

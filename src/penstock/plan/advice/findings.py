@@ -21,7 +21,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.algebra.base import TwoSided
 from penstock.algebra.facts import once, place_of
 from penstock.algebra.nodes import (
     BGP,
@@ -243,8 +242,7 @@ def _cartesian(
     if pattern.shows is not None:
         conditions = ()
     parts = children(pattern)
-    two = isinstance(pattern, TwoSided)
-    if two and pattern.meets:
+    if pattern.meets and len(parts) == 2:
         left, right = map(possible, parts)
         if (
             all(reads_stream(part, dataset) for part in parts)
@@ -253,11 +251,7 @@ def _cartesian(
         ):
             what = "two groups" if pattern.word == "Join" else f"the sides of {pattern.word}"
             yield _cartesian_finding(what, left, right, place_of(pattern) or place.first(right))
-    elif (
-        isinstance(pattern, TwoSided)
-        and pattern.absent is not None
-        and not possible(parts[0]) & possible(parts[1])
-    ):
+    elif pattern.needs_shared and not frozenset.intersection(*map(possible, parts)):
         yield Finding(
             "no-effect",
             f"{pattern.word} removes nothing, because its sides share no variable",

@@ -149,8 +149,7 @@ def _inlined(condition: Expression, pattern: Pattern) -> Expression:
     """The condition with variables that a BIND directly below computes from the same interval."""
     values: dict[Var, Expression] = {}
     while isinstance(pattern, (Extend, Filter)):
-        if isinstance(pattern, Extend):
-            values[pattern.var] = pattern.expression
+        values.update(pattern.computes)
         pattern = pattern.pattern
     return _replaced(condition, values) if values else condition
 

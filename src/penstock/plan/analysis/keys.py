@@ -20,7 +20,6 @@ from penstock.algebra.nodes import (
     Describe,
     PathPattern,
     Pattern,
-    Project,
     Query,
     Select,
     TriplePattern,
@@ -113,8 +112,8 @@ def _query_obstacle(query: Query, key: Var, dataset: ActiveDataset, derived: Loo
     if isinstance(query, Describe):
         return "DESCRIBE looks for the triples of its resources in the whole stream"
     pattern = query.pattern
-    if isinstance(query, Select) and isinstance(pattern, Project):
-        pattern = pattern.pattern  # nothing meets above the last projection
+    if isinstance(query, Select) and pattern.shows is not None:
+        [pattern] = children(pattern)  # nothing meets above the last projection
     obstacle = _obstacle(pattern, key, dataset, derived)
     if obstacle is not None:
         return obstacle

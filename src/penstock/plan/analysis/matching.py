@@ -140,18 +140,6 @@ def may_have_no_length(path: Path) -> bool:
     return False
 
 
-def has_part_without_length(path: Path) -> bool:
-    """Whether some part of a path can go from a node to itself without any triple."""
-    match path:
-        case ZeroOrMore() | ZeroOrOne():
-            return True
-        case OneOrMore() | Inverse():
-            return has_part_without_length(path.path)
-        case Sequence() | Alternative():
-            return has_part_without_length(path.left) or has_part_without_length(path.right)
-    return False
-
-
 def can_match(template: TriplePattern, leaf: LeafPattern) -> bool:
     """Whether some triple made from the template triple matches the triple pattern or path."""
     return any(can_match_look_up(template, look_up) for look_up in look_ups(leaf))

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
+from penstock.algebra.base import UnknownNode
 from penstock.algebra.facts import once
-from penstock.algebra.nodes import (
-    Aggregate,
-    Call,
-    Exists,
-    Expression,
-    Extend,
-    Group,
-    Pattern,
-    Var,
-)
-from penstock.plan.analysis.variables import of_expression
+from penstock.algebra.nodes import Aggregate, Call, Exists, Expression, Pattern, Var
+from penstock.plan.analysis.variables import of_expression, possible
 from penstock.plan.analysis.walk import children
 
 # Their results are few, or parts of what they are given: no end of new terms comes from them.
@@ -28,13 +20,13 @@ _FRESH_EACH_TIME = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
 @once
 def made_variables(pattern: Pattern) -> frozenset[Var]:
     """The variables whose values are computed and may be terms that occurred nowhere before."""
-    made = frozenset().union(*(made_variables(child) for child in children(pattern)))
-    if isinstance(pattern, Extend) and _makes(pattern.expression, made):
-        made |= {pattern.var}
-    elif isinstance(pattern, Group):
-        named = pattern.keys + pattern.aggregates
-        made |= {var for var, expression in named if _makes(expression, made)}
-    return made
+    parts = children(pattern)
+    computed = frozenset(var for var, _ in pattern.computes)
+    untold = possible(pattern).difference(pattern.finds, computed, *map(possible, parts))
+    if untold:
+        raise UnknownNode(pattern, f"where the values of {', '.join(sorted(map(str, untold)))} come from")
+    made = frozenset().union(*map(made_variables, parts))
+    return made.union(var for var, expression in pattern.computes if _makes(expression, made))
 
 
 def _makes(expression: Expression, made: frozenset[Var]) -> bool:

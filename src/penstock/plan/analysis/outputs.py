@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.algebra.nodes import Query, Values, is_rule
+from penstock.algebra.nodes import Query, is_rule
 from penstock.errors import QueryError
 from penstock.plan.analysis.components import Edge, components
 from penstock.plan.analysis.keys import NoKey
@@ -108,4 +108,5 @@ def _gives_static(query: Query, dataset: ActiveDataset) -> bool:
     """Whether solutions may come from no stream: the first partition gives these, whatever the key is."""
     if static_graphs(sources_read(query.pattern, dataset)) or can_be_timeless(query.pattern, dataset):
         return True
-    return any(isinstance(node, Values) for node in nodes(query.pattern))
+    # VALUES: what finds terms and looks nowhere.
+    return any(node.names and not node.parts and not node.leaves for node in nodes(query.pattern))

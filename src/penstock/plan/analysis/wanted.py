@@ -25,15 +25,11 @@ def wanted(queries: Iterable[ParsedQuery]) -> Wanted:
 def _patterns(query: Query) -> Iterator[tuple[Term | None, Term | None]]:
     for triple in described(query):
         yield _key(triple.predicate, triple.object)
-    for node in nodes(query.pattern):
-        if isinstance(node, a.BGP):
-            for triple in node.triples:
-                yield _key(triple.predicate, triple.object)
-        elif isinstance(node, a.PathPattern) and a.is_nested(node.path):
-            for look_up in look_ups(node):
-                yield _key(look_up.predicate, look_up.object)
-        elif isinstance(node, a.PathPattern):
-            yield from _steps(node.path)
+    for leaf in (leaf for node in nodes(query.pattern) for leaf in node.leaves):
+        if isinstance(leaf, a.PathPattern) and not a.is_nested(leaf.path):
+            yield from _steps(leaf.path)
+        else:
+            yield from (_key(look_up.predicate, look_up.object) for look_up in look_ups(leaf))
 
 
 def _key(predicate: a.TermOrVar | AnyBut, object_: a.TermOrVar) -> tuple[Term | None, Term | None]:

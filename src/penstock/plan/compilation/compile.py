@@ -115,8 +115,6 @@ class Compiler(RepetitionCompiler):
             return context.outer.matching(self.pattern(node, replace(context, outer=None)))
         if context.window is not None and isinstance(node, (a.BGP, a.PathPattern)):
             return self.in_element(node, context)
-        if isinstance(node, a.BGP):
-            return self.bgp(node, context)
         compiled = getattr(self, "_" + type(node).__name__.rstrip("_").lower(), None)
         if compiled is None:
             raise UnknownNode(node, "how it is compiled")
@@ -198,6 +196,8 @@ class Compiler(RepetitionCompiler):
             return self.scan(node.triples[0], context)
         scans = [self.scan(triple, context, unique=False) for triple in node.triples]
         return steps.Unique(joined(scans, context.within, context.relation))
+
+    _bgp = bgp
 
     def _values(self, node: a.Values, context: Context) -> Step:
         return steps.Table(tuple(var.name for var in node.vars), node.rows)

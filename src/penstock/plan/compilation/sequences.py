@@ -16,7 +16,7 @@ from penstock.algebra import nodes as a
 from penstock.algebra.relations import ANY, ENDED, HULL, INTERSECTS, SEQ, IntervalRule, Relation
 from penstock.algebra.scopes import ELEMENT
 from penstock.algebra.sequences import sequence_problem
-from penstock.algebra.windows import Kind, View, WindowSpec
+from penstock.algebra.windows import Cuts, Kind, View, WindowSpec, reaches_back_as_far
 from penstock.errors import QueryError
 from penstock.plan import hidden, steps
 from penstock.plan.analysis import bounds, walk
@@ -40,8 +40,6 @@ from penstock.plan.windowing import (
     Windowed,
 )
 from penstock.terms import NamedNode
-
-Cuts = tuple[WindowSpec, ...]
 
 BETWEEN = Relation("BETWEEN", (("ls", "<=", "rs"), ("re", "<=", "le")), "Between", "with the second inside")
 AFTER_BEGIN = Relation("AFTER BEGIN", (("ls", "<=", "rs"),), "AfterBegin", "the second not starting before")
@@ -67,54 +65,34 @@ def cuts(spec: WindowSpec) -> bool:
 
 
 def cutting(node: a.Pattern, dataset: ActiveDataset, inside: WindowSpec | None = None) -> Cuts | None:
-    """The windows that cut the starts of a pattern's solutions: to the latest of their first instants.
+    """The windows that cut the starts of a pattern's solutions, in a window.
 
-    None if they are not the same for all solutions.
+    None if they are not the same for all solutions, or if it must see starts as they are cut.
     """
-    if isinstance(node, a.InWindow):
-        return cutting(node.pattern, dataset, window_in(node.name, dataset).spec)
-    if isinstance(node, (a.BGP, a.PathPattern)):
+    if node.leaves:
         return (inside,) if inside is not None and cuts(inside) else ()
-    if isinstance(node, a.Background):
-        return ()
-    if isinstance(node, a.EventSequence):
-        first = next(member for member in node.members if not member.negated)
-        return cutting(first.pattern, dataset, inside)
-    if isinstance(node, a.Minus):
-        return cutting(node.left, dataset, inside)
-    parts = [cutting(part, dataset, inside) for part in walk.children(node)]
-    if None in parts:
-        return None
-    if isinstance(node, a.Join) and node.interval is IntervalRule.INTERSECTION:
-        return tuple(dict.fromkeys((*parts[0], *parts[1])))
-    if any(part != parts[0] for part in parts):
-        return None
-    return parts[0] if parts else ()
+    inside = inside if node.window is None else window_in(node.window, dataset).spec
+    return node.cut_by(tuple(cutting(part, dataset, inside) for part in walk.children(node)))
 
 
 def must_cut_first(node: a.Pattern, dataset: ActiveDataset, inside: WindowSpec | None = None) -> bool:
     """Whether intervals must be seen as windows cut them, because cutting cannot be done last.
 
     Functions of time see them so; solutions of an operator may not all be cut by the same windows; and
-    absence may lie between what windows cut differently.
+    an operator may see starts as they are cut.
     """
-    if isinstance(node, a.InWindow):
-        inside = window_in(node.name, dataset).spec
+    inside = inside if node.window is None else window_in(node.window, dataset).spec
     if cutting(node, dataset, inside) is None:
         return True
     if _looks_at_starts(node) and _some_cut(node, dataset, inside):
         return True
-    if isinstance(node, a.EventSequence) and node.absent not in (None, 0, len(node.members) - 1):
-        before, after = (node.members[node.absent + way].pattern for way in (-1, 1))
-        if not reaches_back_as_far(cutting(after, dataset, inside), cutting(before, dataset, inside)):
-            return True
     below = (*walk.children(node), *walk.exists_patterns(node))
     return any(must_cut_first(part, dataset, inside) for part in below)
 
 
 def _some_cut(node: a.Pattern, dataset: ActiveDataset, inside: WindowSpec | None) -> bool:
     """Whether a window cuts anything of a pattern: bounds on durations go down to all of it."""
-    named = (each.name for each in walk.nodes(node) if isinstance(each, a.InWindow))
+    named = (each.window for each in walk.nodes(node) if each.window is not None)
     specs = (inside, *(window_in(name, dataset).spec for name in named))
     return any(spec is not None and cuts(spec) for spec in specs)
 
@@ -125,21 +103,6 @@ def _looks_at_starts(node: a.Pattern) -> bool:
         isinstance(part, a.Call) and part.name in ("GETSTARTTIME", "GETDURATION")
         for expression in node.expressions
         for part in walk.subexpressions(expression)
-    )
-
-
-def reaches_back_as_far(later: Cuts, earlier: Cuts) -> bool:
-    """Whether the first instants of some windows are never after those of others."""
-    if not later or later == earlier:
-        return True
-    return (
-        len(later) == len(earlier) == 1
-        and all(
-            each == replace(WindowSpec(Kind.TIME, each.width, 1), opening=True, shows=each.shows)
-            for each in (*later, *earlier)
-        )
-        and later[0].shows is earlier[0].shows
-        and later[0].width >= earlier[0].width
     )
 
 

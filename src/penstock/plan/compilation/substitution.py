@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from penstock.algebra import nodes as a
 from penstock.algebra.facts import once
 from penstock.plan import hidden, steps
-from penstock.plan.analysis.matching import has_part_without_length
 from penstock.plan.analysis.variables import Vars, certain, free, of_expression
 from penstock.plan.analysis.walk import children
 from penstock.plan.compilation.shaping import columns_of
@@ -30,33 +29,16 @@ def is_independent(pattern: a.Pattern, outer: Vars) -> bool:
     """
     if not outer & free(pattern):
         return True
-    if isinstance(pattern, a.PathPattern):
-        # A part without length needs no triple at a term; a nested expression means the same pairs anywhere.
-        return a.is_nested(pattern.path) or not has_part_without_length(pattern.path)
     parts = children(pattern)
-    if not parts:
-        return True
     if pattern.shows is not None:
-        return all(is_independent(part, outer & frozenset(pattern.shows)) for part in parts)
-    if isinstance(pattern, (a.Slice, a.OrderBy)) or not all(is_independent(part, outer) for part in parts):
+        outer &= frozenset(pattern.shows)
+    if not all(is_independent(part, outer) for part in parts):
         return False
     looked_at = frozenset().union(*map(of_expression, pattern.expressions)) & outer
-    if isinstance(pattern, a.Filter):
-        return looked_at <= certain(pattern.pattern)
-    if isinstance(pattern, a.Extend):
-        return looked_at <= certain(pattern.pattern) and not ({pattern.var} & outer) - certain(pattern)
-    if isinstance(pattern, a.EventSequence):
-        members = tuple(zip(pattern.members, parts, strict=True))
-        sure = frozenset().union(*(certain(part) for member, part in members if member.single))
-        others = frozenset().union(*(free(part) for member, part in members if not member.single))
-        return not pattern.aggregated & outer and (others & outer) | looked_at <= sure
-    if pattern.absent is not None:
-        return (free(parts[pattern.absent]) & outer) | looked_at <= certain(pattern.required)
-    if isinstance(pattern, a.Group):
-        plain = {var for var, expression in pattern.keys if expression == var} & certain(pattern.pattern)
-        computed = {var for var, expression in pattern.keys if expression != var} & outer
-        return (free(pattern.pattern) & outer) | looked_at <= plain and computed <= certain(pattern)
-    return True
+    unfixed = tuple(free(part) & outer for part in parts)
+    return pattern.is_independent(
+        a.Substituted(outer, looked_at, certain(pattern), tuple(map(certain, parts)), unfixed)
+    )
 
 
 @dataclass(frozen=True)
