@@ -50,14 +50,14 @@ def test_all_at_once_is_as_one_by_one(call: Aggregate, pool: list):
         values = random_lists(random, pool)
         flat = [0 if each is None else terms.add(each) for one in values for each in one]
         first = np.cumsum([0, *map(len, values)])[:-1]
-        found = Lists(first, len(flat), terms).values(call, np.array(flat), ())
+        found = Lists(first, np.cumsum(list(map(len, values))), terms).values(call, np.array(flat), ())
         wanted = [aggregate(call, one) for one in values]
         assert [terms.term(id_) if id_ else None for id_ in found.tolist()] == wanted
 
 
 def test_members_are_counted_and_different_ones_are_told_apart_by_all_columns():
     terms = TermTable()
-    lists = Lists(np.array([0, 3]), 5, terms)
+    lists = Lists(np.array([0, 3]), np.array([3, 5]), terms)
     columns = [np.array([1, 1, 1, 1, 2]), np.array([5, 5, 6, 5, 5])]
 
     def counted(distinct: bool) -> list[str]:

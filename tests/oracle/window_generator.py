@@ -25,7 +25,7 @@ from oracle.query_text import Part, QueryWriter, Style
 from oracle.sequence_text import SequenceWriter
 from oracle.shrink import shrunk
 from oracle.stream_data import delayed, random_graphs, random_streams, random_triple
-from oracle.vocabulary import EPOCH, PROLOGUE, STREAM_NAMES, TICK, VALUES, iri
+from oracle.vocabulary import EPOCH, PREDICATES, PROLOGUE, STREAM_NAMES, TICK, VALUES, iri
 from oracle.window_model import (
     CONVENTIONS,
     NOW,
@@ -139,7 +139,8 @@ def make_window_case(seed: int, size: int = 20) -> WindowCase:
     language = random.choice(("C-SPARQL", "RSP-QL", "CQELS-CEP", "CQELS-CEP"))
     if seed >= REPEATED or is_bounded(seed):
         language = "CQELS-CEP"
-    return _over(random, data, language)
+    case = _over(random, data, language)
+    return _with_long_runs(random, case) if seed >= REPEATED and seed % 2 else case
 
 
 def _over(random: Random, data: Case, language: str) -> WindowCase:
@@ -204,6 +205,25 @@ def _about_one(random: Random, element: Element) -> Element:
     return replace(
         element, triples=tuple(dict.fromkeys((VALUES["resource"][0], p, o) for _, p, o in element.triples))
     )
+
+
+def _with_long_runs(random: Random, case: WindowCase) -> WindowCase:
+    """Most elements say one thing that the query asks for, of the same thing; some lie inside others."""
+    asked = [predicate for predicate in PREDICATES if f"{predicate} " in case.body] or list(PREDICATES)
+
+    def another(element: Element) -> Element:
+        if random.random() < 0.15 or not element.triples:
+            return element
+        predicate = random.choice(asked)
+        triple = VALUES["resource"][0], iri(predicate), random.choice(VALUES[PREDICATES[predicate]])
+        lasts = random.randint(1, 5) * TICK if random.random() < 0.2 else 0
+        return Element((triple,), element.end - lasts, element.end)
+
+    streams = tuple(
+        replace(each, elements=tuple(another(element) for element in each.elements))
+        for each in case.data.streams
+    )
+    return replace(case, data=replace(case.data, streams=streams))
 
 
 # --- windows and reports -----------------------------------------------------------------------

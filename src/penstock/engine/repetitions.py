@@ -9,11 +9,11 @@ import numpy as np
 from penstock.algebra.relations import Meeting, Side
 from penstock.columns.frame import Frame
 from penstock.engine.absence import AbsenceOperator
-from penstock.engine.lists import OF_LISTS, Lists, in_order
+from penstock.engine.lists import Lists, in_order
 from penstock.engine.operators import Clock, Matcher, Surroundings
 from penstock.engine.presence import NO_ID
 from penstock.engine.store import Until
-from penstock.plan.repetitions import INSIDE, RunsBetween
+from penstock.plan.repetitions import INSIDE, RunsBetween, are_ordered, looked_at
 from penstock.timeline import NEVER
 
 
@@ -26,11 +26,7 @@ class RunsBetweenOperator(AbsenceOperator):
 
     def __init__(self, step: RunsBetween, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
-        self.ordered = any(call.name in OF_LISTS for _, call, _ in step.aggregates)
-        kept = dict.fromkeys(column for _, _, column in step.aggregates if column is not None)
-        if self.ordered or any(call.distinct and column is None for _, call, column in step.aggregates):
-            kept |= dict.fromkeys(step.ties)
-        self.columns = tuple(kept)
+        self.columns = looked_at(step.aggregates, step.ties)
         vars = tuple(dict.fromkeys((*step.shared, *self.columns)))
         until = Until(step.meeting.latest_end(Side.RIGHT))
         store = self.store("run", vars, until, step.shared)
@@ -74,7 +70,7 @@ class RunsBetweenOperator(AbsenceOperator):
         return np.concatenate(choices), Frame.concat(members, self.columns)
 
     def _aggregated(self, due: Frame, choice: np.ndarray, members: Frame) -> Frame:
-        if self.ordered:
+        if are_ordered(self.step.aggregates):
             begins = np.where(members.timeless_mask(), NEVER, members.start)
             ties = [members.column(var) for var in self.step.ties]
             order = in_order(choice, begins, members.end, ties, self.terms)
@@ -82,7 +78,7 @@ class RunsBetweenOperator(AbsenceOperator):
             order = np.argsort(choice, kind="stable")
         choice, members = choice[order], members.take(order)
         first = np.flatnonzero(np.append(True, choice[1:] != choice[:-1]))
-        lists = Lists(first, len(choice), self.terms)
+        lists = Lists(first, np.append(first[1:], len(choice)), self.terms)
         found = due.take(choice[first])
         told_apart = [members.column(var) for var in self.step.ties]
         for var, call, column in self.step.aggregates:

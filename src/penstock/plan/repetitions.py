@@ -6,6 +6,7 @@ from functools import cached_property
 
 from penstock.algebra.nodes import Aggregate
 from penstock.algebra.relations import HULL, Meeting, Relation
+from penstock.algebra.windows import WindowSpec
 from penstock.plan.step import Absence, Step, Vars, step_class
 
 INSIDE = Relation(
@@ -14,6 +15,19 @@ INSIDE = Relation(
 
 Aggregates = tuple[tuple[str, Aggregate, str | None], ...]
 """Results, aggregates, and the columns that have their arguments."""
+
+
+def are_ordered(aggregates: Aggregates) -> bool:
+    """Whether aggregates depend on the order of members."""
+    return any(call.name in ("FIRST", "LAST") for _, call, _ in aggregates)
+
+
+def looked_at(aggregates: Aggregates, ties: Vars) -> Vars:
+    """The columns of members that aggregates look at; `ties` are those that tell members apart."""
+    found = dict.fromkeys(column for _, _, column in aggregates if column is not None)
+    if are_ordered(aggregates) or any(call.distinct and column is None for _, call, column in aggregates):
+        found |= dict.fromkeys(ties)
+    return tuple(found)
 
 
 @step_class
@@ -57,23 +71,40 @@ class RunsBetween(Absence):
 
 @step_class
 class Runs(Step):
-    """The same over rows that can leave: rows with the same `keys` are one run.
+    """The same over rows that can leave, in a window: without a gap's first or last instant (None), its run
+    reaches as far as the window.
 
-    `chosen` and `member` are the columns with the start and end of what stands beside the run, and of a
-    member of it. In the list members stand by `order` (no value: first), their end and `ties`. `hull` are
-    the names of columns that get the first start and the last end of the run itself. `began` is the column
-    that says when a member began before a window cut it, if there is one: the earliest counts.
+    Between two members of a sequence a run is settled: what is in it has come when the later one comes, and
+    leaves after the earlier one. In the list members stand by start, end and `ties`; `cuts` are windows
+    that cut their starts, if that can change this. `hull` are the names of columns that get the first start
+    and the last end of the run itself. `began` is the column that says when a member began before a window
+    cut it, if there is one: the earliest counts.
     """
 
-    input: Step
-    keys: Vars
-    chosen: tuple[str, str]
-    member: tuple[str, str]
-    order: str
+    chosen: Step
+    run: Step
+    gap: tuple[str | None, str | None]
     ties: Vars
     aggregates: Aggregates
     hull: tuple[str, str]
+    cuts: tuple[WindowSpec, ...] = ()
     began: str | None = None
+
+    @property
+    def needed(self) -> tuple[Step, ...]:
+        return self.inputs
+
+    @property
+    def settled(self) -> bool:
+        return None not in self.gap
+
+    @property
+    def foretells(self) -> bool:
+        return self.settled
+
+    @property
+    def keys(self) -> Vars:
+        return tuple(var for var in self.chosen.vars if var not in self.gap)
 
     @cached_property
     def vars(self) -> Vars:
@@ -81,8 +112,12 @@ class Runs(Step):
         return (*self.keys, *(var for var, _, _ in self.aggregates), *self.hull, *began)
 
     @property
+    def shared(self) -> Vars:
+        return tuple(var for var in self.chosen.vars if var in self.run.vars)
+
+    @property
     def certain(self) -> frozenset[str]:
-        return self.input.certain & frozenset(self.keys)
+        return self.chosen.certain & frozenset(self.keys)
 
     @property
     def timed(self) -> bool:

@@ -126,6 +126,16 @@ class Sums:
             found[record] = self._value(record, {})
         return found
 
+    def between(self, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """The values of stretches of the records that were added last, a member each, all of one group."""
+        first = np.zeros((*self._sums.shape[:-1], 1), np.int64)
+        upto = np.concatenate([first, self._sums], axis=-1)
+        self._sums = upto[..., end] - upto[..., begin]
+        self._all = end - begin
+        missing = np.append(0, self._missing)
+        self._missing = missing[end] - missing[begin]
+        return self.values(len(begin))
+
     def _easily(self, found: np.ndarray) -> np.ndarray:
         """Fills in the values of integers and decimals that are not large, all at once; which these are."""
         easy = self._missing == 0

@@ -16,7 +16,7 @@ from penstock.engine.windows.contents import (
 from penstock.engine.windows.cutting import CutOperator
 from penstock.engine.windows.lacking import LackingOperator
 from penstock.engine.windows.reporting import ReportedOperator, StreamedOperator
-from penstock.engine.windows.runs import RunsContent
+from penstock.engine.windows.runs import RunsOperator
 from penstock.plan import repetitions, windowing
 
 IN_WINDOWS = {
@@ -36,7 +36,7 @@ WINDOWS = {
     windowing.During: DuringOperator,
     windowing.Lacking: LackingOperator,
     windowing.Earliest: EarliestContent,
-    repetitions.Runs: RunsContent,
+    repetitions.Runs: RunsOperator,
     windowing.Latest: LatestContent,
     windowing.Cut: CutOperator,
     windowing.Reported: ReportedOperator,

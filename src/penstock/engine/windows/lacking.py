@@ -40,7 +40,7 @@ class LackingOperator(Gathering):
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         required, absent = (
-            _due(frame.changing(), store, clock.now)
+            due_before(frame.changing(), store, clock.now)
             for frame, store in zip(inputs, self.waiting, strict=True)
         )
         self.absent.append(absent)
@@ -98,7 +98,7 @@ class LackingOperator(Gathering):
         return np.concatenate([row, row[leaving]]), np.concatenate([since, until[leaving]]), before, now
 
 
-def _due(frame: Frame, waiting: Store, now: int) -> Frame:
+def due_before(frame: Frame, waiting: Store, now: int) -> Frame:
     """The rows that are there before `now`, of new ones and of those that have waited; the others wait."""
     before = waiting.take(lambda rows: rows.since < now)
     later = frame.since >= now

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from penstock.algebra import nodes as a
-from penstock.algebra.relations import HULL, SEQ, Relation
+from penstock.algebra.relations import HULL, SEQ
 from penstock.errors import QueryError
 from penstock.plan import hidden, steps
 from penstock.plan.analysis import bounds, reads, variables, walk
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.sequences import SequenceCompiler
-from penstock.plan.compilation.shaping import columns_of, merged
-from penstock.plan.repetitions import INSIDE, Aggregates, Runs, RunsBetween
+from penstock.plan.compilation.shaping import columns_of
+from penstock.plan.repetitions import Aggregates, Runs, RunsBetween, are_ordered
 from penstock.plan.step import Step, Vars
-from penstock.plan.windowing import Begun, During, Retimed, Stamped
+from penstock.plan.windowing import Begun, Stamped
 from penstock.terms import XSD, Literal
 
 _FALSE = Literal("false", datatype=XSD.boolean)
@@ -156,8 +156,8 @@ class RepetitionCompiler(SequenceCompiler):
         for place, member in enumerate(positive):
             if member.repeated:
                 hull = self.fresh(hidden.AT[1:]), self.fresh(hidden.AT[1:])
-                beside = stamps.get((place, "before")), stamps.get((place, "after"))
-                found = self._with_run(found, member, beside, hull, context, began)
+                gap = stamps.get((place, "before")), stamps.get((place, "after"))
+                found = self._with_run(found, member, gap, hull, context, began)
                 if between == place:
                     stamps[None, "after"] = hull[0]
                 elif between == place + 1:
@@ -183,29 +183,18 @@ class RepetitionCompiler(SequenceCompiler):
         self,
         chosen: Step,
         member: a.Member,
-        beside: tuple[str | None, str | None],
+        gap: tuple[str | None, str | None],
         hull: tuple[str, str],
         context: Context,
         began: list[str],
     ) -> Step:
         """The choices that have a run, with the aggregates over it, and its hull in columns."""
-        start, end, begins, ends, order = (self.fresh(hidden.AT[1:]) for _ in range(5))
-        before, after = beside
-        relation: Relation = INSIDE if before and after else SEQ if before else SEQ.converse
-        chosen = Stamped(Stamped(chosen, start, "start"), end, "end")
-        chosen = Retimed(chosen, before or after, after or before)
         run, ties, aggregates = self._run(member, context)
-        run = Stamped(Stamped(self._renamed_began(run, began), begins, "start"), ends, "end")
-        cuts = self._cuts(member, context)
-        if cuts:  # what is cut begins together
-            early = Stamped(During(run, cuts, "start", later=False, earlier=1), order, "start")
-            run = merged([early, During(run, cuts, "start", later=True, earlier=1)])
-        else:
-            run = Stamped(run, order, "start")
-        both = steps.Join(chosen, run, relation)
-        keys = tuple(var for var in chosen.vars if var not in (start, end))
+        run = self._renamed_began(run, began)
+        # What stands behind another one that is in the window is not cut.
+        cuts = self._cuts(member, context) if gap[0] is None and are_ordered(aggregates) else ()
         least = began[-1] if context.began else None
-        return Runs(both, keys, (start, end), (begins, ends), order, ties, aggregates, hull, least)
+        return Runs(chosen, run, gap, ties, aggregates, hull, cuts, least)
 
     def _renamed_began(self, step: Step, began: list[str]) -> Step:
         """The step with a name of its own for BEGAN, if it has that; the name is added to others."""
