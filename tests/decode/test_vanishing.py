@@ -113,6 +113,34 @@ def test_of_trig_only_the_elements_with_a_relative_iri_are_rejected():
     ]
 
 
+@pytest.mark.parametrize(
+    ("prologue", "said"),
+    [
+        ("PREFIX : <h?p://e/>", "<h?p://e/>"),
+        ("PREFIX a: <http://e/>\n@prefix : <h?p://e/> .\n", "<h?p://e/>"),
+        ("PREFIX : <>", "<>"),
+        ("BASE <x>", "<x>"),
+        ("PREFIX : <h?p://e/", None),
+        ("PREFIX : <http://e/>\nPREFIX", None),
+    ],
+)
+def test_a_trig_file_that_is_nothing_but_a_broken_prologue_is_rejected(prologue, said):
+    found, _ = Decoder("trig", source="s").decode(prologue.encode())
+    [(_, reason)] = reasons(found)
+    assert (
+        reason.startswith(f"{said} is a relative IRI") if said else "the rest of the TriG document" in reason
+    )
+    with pytest.raises(InputError):
+        Decoder("trig", source="s", strict=True).decode(prologue.encode())
+    if said:  # with a base it says something
+        assert not Decoder("trig", source="s", base="http://e/").decode(prologue.encode())[0].rejects
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "PREFIX : <http://e/>\nBASE <http://e/>\n"])
+def test_a_trig_file_without_statements_is_fine_otherwise(text):
+    assert not Decoder("trig", source="s").decode(text.encode())[0].rejects
+
+
 def test_a_base_must_be_absolute():
     with pytest.raises(UsageError, match="not an absolute IRI"):
         StreamSpec(None, ("a.jsonld",), base="data/")

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from pyoxigraph import DefaultGraph, Quad, RdfFormat, parse
+from pyoxigraph import DefaultGraph, Quad, QuadParser, RdfFormat, parse
 
 from penstock.decode.canonical import NumberedLabels, Unusable, canonical_line
 from penstock.decode.elements import Elements
@@ -16,7 +16,7 @@ from penstock.decode.limits import EXPANSION, LEAST_EXPANSION, LIMITS, Limits
 from penstock.decode.lines import last_newline, line_at, shown, strict_error, syntax_reason
 from penstock.decode.nquads import keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, empty
-from penstock.decode.relative import MARK, UNRESOLVED, relative_reason
+from penstock.decode.relative import MARK, UNRESOLVED, relative_reason, unresolved_reason
 from penstock.decode.settle import Settled, Written, settle_documents
 from penstock.decode.splitting import STATEMENT
 from penstock.decode.times import TimePredicates
@@ -105,8 +105,10 @@ class TrigDecoder(DocumentDecoder):
         labels = NumberedLabels(f"{self.source} {self.part}" if self.part else self.source)
         room = max(LEAST_EXPANSION, EXPANSION * len(data))
         lines = _ByLines(data)
+        number = -1
         try:
-            for number, quad in enumerate(parse(lines, RdfFormat.TRIG, base_iri=self.base)):
+            quads = parse(lines, RdfFormat.TRIG, base_iri=self.base)
+            for number, quad in enumerate(quads):  # noqa: B007 — asked for below
                 try:
                     line = self._line_of(quad, labels)
                 except Unusable as problem:
@@ -119,6 +121,8 @@ class TrigDecoder(DocumentDecoder):
                 written.add(line, first_line)
                 numbers.append(number)
                 places.append(self.lines_before + lines.number)
+            if number < 0 and (reason := _broken_prologue(quads)):
+                rejects.append(self._reject(data, first_line, 1, reason))
         except SyntaxError as problem:
             rejects.append(self._broken(data, first_line, problem))
         except MemoryError:  # the parser's way to say that a token does not fit into its buffer
@@ -246,6 +250,14 @@ class JsonLdDecoder(DocumentDecoder):
         if len(written.lines) == before:
             return "the document states nothing: no key of it stands for an IRI, or it has no value"
         return None
+
+
+def _broken_prologue(quads: QuadParser) -> str | None:
+    """What is wrong with the prologue of a document that has nothing else, if something is."""
+    declared = [*quads.prefixes.values()]
+    if quads.base_iri not in (None, UNRESOLVED):
+        declared.append(quads.base_iri)
+    return next(filter(None, map(unresolved_reason, declared)), None)
 
 
 class _ByLines(io.RawIOBase):

@@ -26,9 +26,14 @@ def relative_reason(quad) -> str | None:
     """Why a quad whose IRIs were resolved against `UNRESOLVED` cannot be used; None if it can."""
     for term in quad:
         iri = getattr(term.datatype if isinstance(term, Literal) else term, "value", "")
-        if isinstance(term, (NamedNode, Literal)) and iri.startswith(f"{_SCHEME}:"):
-            said = iri.removeprefix(UNRESOLVED).removeprefix(f"{_SCHEME}:")
-            return (
-                f"<{shortened(said)}> is a relative IRI, and there is no base; name one with --base (base=)"
-            )
+        if isinstance(term, (NamedNode, Literal)) and (reason := unresolved_reason(iri)):
+            return reason
     return None
+
+
+def unresolved_reason(iri: str) -> str | None:
+    """Why an IRI that was resolved against `UNRESOLVED` is none; None if it is one."""
+    if not iri.startswith(f"{_SCHEME}:"):
+        return None
+    said = iri.removeprefix(UNRESOLVED).removeprefix(f"{_SCHEME}:")
+    return f"<{shortened(said)}> is a relative IRI, and there is no base; name one with --base (base=)"
