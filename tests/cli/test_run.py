@@ -19,6 +19,7 @@ from penstock.errors import Finding, InputError, Span
 from penstock.languages import parse, parse_query
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.recovery.continuing import Continued, Fate
+from penstock.runtime.unused import KINDS
 from penstock.sinks import journal
 from penstock.sources.streams import StreamSpec
 
@@ -69,6 +70,12 @@ class RecordingEngine:
         self.follow = follow
         statistics = RunStatistics(elements=5, occurrences=7, seconds=1.0, ended=True)
         for number in range(self.batches):
+            statistics.rejects += len(self.rejected)
+            statistics.late += len(self.late)
+            statistics.inconsistent += len(self.inconsistent)
+            for kind in KINDS:
+                for record in getattr(self, kind)[:1]:
+                    statistics.first.setdefault(kind, record)
             on_batch(
                 SimpleNamespace(
                     id=number,

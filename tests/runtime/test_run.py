@@ -241,6 +241,23 @@ def test_follow_answers_while_files_grow_and_new_ones_come(spark, tmp_path):
     assert not statistics.ended
 
 
+def test_a_directory_that_is_followed_may_be_empty_at_first(spark, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    events = some_events(50)
+    stop, collected = threading.Event(), Collected()
+    writer = threading.Timer(3, lambda: write_events(data / "a.nq", events))
+
+    def enough(statistics):
+        if not writer.ident:
+            writer.start()  # the run has begun, and looks for files from now on
+        if statistics.elements == 50:
+            stop.set()
+
+    statistics = go(ToyProgram(1), [data], collected, follow=True, stop=stop, on_progress=enough)
+    assert statistics.elements == 50
+
+
 def test_a_live_shard_is_not_restored_from_batch_to_batch(spark, tmp_path):
     write_events(tmp_path / "a.nq", some_events(1500))
     statistics = go(ToyProgram(3), [tmp_path / "a.nq"], Collected(), batch_bytes=2500)

@@ -198,7 +198,7 @@ class _Run:
         self.began = time.monotonic()
 
     def go(self) -> RunStatistics:
-        check_inputs(self.job.streams)
+        check_inputs(self.job.streams, follow=self.follow)
         if self.on_progress is not None:
             self.on_progress(self.statistics)  # so that it is known when the first batch comes
         spools = [
