@@ -139,10 +139,12 @@ def check(
 ) -> Iterable[tuple[Statement | None, Finding]]:
     """Plans the queries without running them; what looks wrong, with the statement that it is about.
 
-    Without streams, one unnamed stream is assumed, and one for each that the queries name.
+    Without streams, one unnamed stream is assumed, and one for each that the queries name; not if there are
+    graphs, and these are all that queries name.
     """
-    assumed = assumed_catalog([query.query for query in queries])
-    catalog = catalog_of(streams, graphs) if streams else assumed
+    catalog, assumed = catalog_of(streams, graphs), assumed_catalog([query.query for query in queries])
+    if not streams and not (graphs and {each.iri for each in assumed.streams} <= {None, *catalog.names()}):
+        catalog = assumed
     planned = [*queries, *streaming(entailment)]
     with over_streams(entailment.scope is Scope.STREAM):
         make_plan(planned, catalog, names_of(planned), feeds=feed)

@@ -10,7 +10,7 @@ from agreement.changing_runs import differences
 from agreement.closures import triples_of
 from agreement.engine_runs import engine_answers
 from agreement.histories import make_history
-from agreement.navigation import navigable_graph, path_of, static_case
+from agreement.navigation import beside_case, navigable_graph, path_of, static_case
 from oracle.cases import Case, Element, GraphData, StreamData
 from oracle.closure import NoClosure
 from oracle.evaluate import TooManySolutions
@@ -58,6 +58,23 @@ def test_over_streams_elements_and_events_it_answers_as_the_definitions_say(firs
         agree += 1
         answered += any(expected)
     assert agree > 25 and answered > 12
+
+
+@pytest.mark.parametrize("first", range(0, 400, 100))
+def test_static_paths_are_found_from_what_others_bind(first: int) -> None:
+    """One end bound, both, none: by a stream, by other patterns, by other paths."""
+    agree = answered = 0
+    for seed in range(first, first + 100):
+        case = beside_case(seed)
+        try:
+            expected = answers(case)
+        except TooManySolutions:
+            continue
+        found = engine_answers(case, (1, 2, 8)[seed % 3], restore=seed % 2 == 0)
+        assert found == expected, case
+        agree += 1
+        answered += any(expected)
+    assert agree > 80 and answered > 30
 
 
 def test_over_rows_that_leave_it_answers_as_the_definitions_say() -> None:

@@ -129,6 +129,24 @@ def test_elements_meet_the_knowledge_of_their_batch(tmp_path):
     assert life.step(reading(1, 6), ended=True) == []
 
 
+@pytest.mark.parametrize("path", [":in+", "(next:::in)+", ":in/:in*"])
+def test_paths_are_walked_in_the_knowledge_of_the_batch(tmp_path, path):
+    life = Life(
+        tmp_path,
+        f"SELECT ?p ?r WHERE {{ ?p :reads ?v . GRAPH :map {{ ?p {path} ?r }} }}",
+        first=known("pump1 in a", "a in c"),
+        iri="http://example.org/map",
+    )
+    assert shown(life.step(reading(1, 1)), "p", "r") == [("pump1", "a"), ("pump1", "c")]
+    life.change(known("pump1 in b", "b in d", "d in e"))
+    found = shown(life.step(reading(1, 3)), "p", "r")
+    assert found == [("pump1", "b"), ("pump1", "d"), ("pump1", "e")]
+    life.restore(life.version)
+    assert shown(life.step(reading(1, 5)), "p", "r") == found
+    life.change(known())
+    assert life.step(reading(1, 6), ended=True) == []
+
+
 @pytest.mark.parametrize("shards", [1, 2])
 def test_elements_meet_the_knowledge_of_their_batch_in_event_mode(tmp_path, shards):
     queries = (

@@ -8,15 +8,20 @@ import numpy as np
 import pyoxigraph
 import pytest
 
+from agreement.engine_runs import occurrences_of
+from oracle.cases import Element
 from penstock import pipeline
 from penstock.columns.ids import parse_term
+from penstock.engine.expanding import ExpandOperator
 from penstock.engine.paths import ReachOperator
 from penstock.engine.program import Program, ProgramShard
+from penstock.engine.shard import Shard
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
-from penstock.plan import steps
 from penstock.plan.analysis.automata import automaton
+from penstock.plan.catalog import StreamName
+from penstock.plan.walks import Expand
 from penstock.terms import NamedNode
 from penstock.timeline import NEVER
 
@@ -42,10 +47,21 @@ def answers(live: ProgramShard) -> set[tuple]:
     return {tuple(parse_term(text.encode()) for text in row) for row in found}
 
 
-def walked(live: ProgramShard) -> int:
-    """How many walks the operators remember."""
-    operators = [each for each in live.shard.operators if isinstance(each, ReachOperator)]
-    return sum(len(each.walking.seen.store) for each in operators)
+def walked(shard: Shard) -> int:
+    """How many walks the operators of a shard remember, and how many edges they went along beside."""
+    return sum(
+        each.walked if isinstance(each, ExpandOperator) else len(each.walking.seen.store)
+        for each in walking(shard)
+    )
+
+
+def walking(shard: Shard) -> list[ReachOperator | ExpandOperator]:
+    return [each for each in shard.operators if isinstance(each, ReachOperator | ExpandOperator)]
+
+
+def taking_in(made: Program) -> Shard:
+    """A shard that has taken in static knowledge itself."""
+    return made.shard(made.answering, None)
 
 
 def chain(length: int) -> list[Triple]:
@@ -163,11 +179,11 @@ def test_stars_in_stars_are_one_star() -> None:
     for _ in range(140):
         text = f"({text})*"
     [planned] = program(text, chain(3)).plan.queries
-    [reach] = [step for step in planned.step.walk() if isinstance(step, steps.Reach)]
-    assert len(reach.transitions) == 2 and len(reach.labels) == 1
+    [expand] = [step for step in planned.step.walk() if isinstance(step, Expand)]
+    assert len(expand.transitions) == 3 and len(expand.labels) == 2  # one of each is staying
     live = program(text, chain(50), (":0", "?y")).open(0)
     assert len(answers(live)) == 51
-    assert walked(live) == 51  # at the start, and once at each node
+    assert walked(live.shard) == 51  # at the start, and once at each node
 
 
 @pytest.mark.parametrize("alternatives", [2, 60])
@@ -184,26 +200,78 @@ def test_a_test_in_a_test_is_evaluated_once() -> None:
     path = ":p"
     for _ in range(depth):
         path = f":p[{path}]"
-    live = program(path, chain(length)).open(0)
-    assert answers(live) == {(node(i), node(i + 1)) for i in range(length - depth)}
-    reaching = [each for each in live.shard.operators if isinstance(each, ReachOperator)]
-    assert len(reaching) == depth + 1
-    assert walked(live) <= (depth + 1) * 2 * (length + 1)
+    made = program(path, chain(length))
+    assert answers(made.open(0)) == {(node(i), node(i + 1)) for i in range(length - depth)}
+    shard = taking_in(made)
+    assert len(walking(shard)) == depth + 1
+    assert walked(shard) <= (depth + 1) * 2 * (length + 1)
 
 
 def test_the_same_test_twice_is_one_operator() -> None:
     live = program("(:p[:p/:p]|^:p[:p/:p])*", chain(5)).open(0)
-    assert len([each for each in live.shard.operators if isinstance(each, ReachOperator)]) == 2
+    assert len(walking(live.shard)) == 2
 
 
 @pytest.mark.parametrize("path", ["(next:::p)+", ":p+", "(:p)+/self", "(:p|:q)+"])
 def test_walks_from_a_term_do_not_begin_elsewhere(path: str) -> None:
     live = program(path, chain(400), (":390", "?y")).open(0)
-    assert len(answers(live)) == 10 and walked(live) == 11
+    assert len(answers(live)) == 10 and walked(live.shard) == 11
     live = program(path, chain(400), ("?x", ":10")).open(0)
-    assert len(answers(live)) == 10 and walked(live) == 11
-    live = program(path, chain(40)).open(0)
-    assert walked(live) == len(answers(live)) == 40 * 41 / 2
+    assert len(answers(live)) == 10 and walked(live.shard) == 11
+    made = program(path, chain(40))
+    assert walked(taking_in(made)) == len(answers(made.open(0))) == 40 * 41 / 2
+
+
+# --- from what others bind -----------------------------------------------------------------------------
+
+PATHS = ["(next:::p)+", ":p+", ":p/:p*", ":p*/:p", "(:p|:r)+"]
+
+
+def beside(group: str, triples: list[Triple]) -> Program:
+    """A query over a stream and a static graph."""
+    query = parse_query(f"{PROLOGUE} SELECT * WHERE {{ {group} }}")
+    graph = graph_of(triples, node("map").value, key=7)
+    return pipeline.program((query,), [StreamName(None)], [graph], shards=1, now=0, key=7)
+
+
+def found_by(live: ProgramShard, made: Program, *pairs: tuple[object, object]) -> int:
+    """How many answers there are to one element."""
+    element = Element(tuple((node(s), node("says"), node(o)) for s, o in pairs), 5, 5)
+    [(_, payload)] = made.route(0, occurrences_of([element], 7))
+    return sum(table.num_rows for _, table in live.answers([payload], 5, False))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    ("known", "pair", "count", "edges"),  # of two states at most
+    [
+        ("?o {} ?y", ("v", 390), 10, 22),
+        ("?y {} ?o", ("v", 10), 10, 22),
+        ("?s {} ?o", (5, 15), 1, 396),
+        ("?s {} ?o", (15, 5), 0, 386),
+        ("?o {} ?y . ?y :q ?end", ("v", 390), 1, 22),
+        ("?y {} ?end . ?o :q2 ?y", ("v", "w"), 10, 22),
+        ("?o {} ?y . ?s {} ?y", (380, 390), 10, 66),
+    ],
+)
+def test_static_paths_are_walked_from_what_an_event_binds(path, known, pair, count, edges) -> None:
+    triples = [*chain(400), (node(400), node("q"), node("e")), (node("w"), node("q2"), node(390))]
+    parts = ["?s :says ?o .", f"GRAPH :map {{ {known.replace('{}', path)} }}"]
+    for group in (" ".join(parts), " ".join(reversed(parts))):
+        made = beside(group, triples)
+        live = made.open(0)
+        assert found_by(live, made, pair) == count
+        assert walked(live.shard) <= edges
+        assert walked(taking_in(made)) == 0  # nothing is walked ahead
+
+
+def test_nothing_is_remembered_of_walks() -> None:
+    """The image of static knowledge has the edges, and nothing for each pair of nodes."""
+    for path in PATHS:
+        for group in (f"?s :says ?o . GRAPH :map {{ ?o {path} ?y }}", f"GRAPH :map {{ ?x {path} ?y }}"):
+            image = beside(group, chain(300)).image
+            stored = [count for parts in image.about["stores"].values() for _, count, _ in parts]
+            assert max(stored) <= 301 and sum(stored) < 3000
 
 
 def test_zero_or_more_times_from_a_term() -> None:

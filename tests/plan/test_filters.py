@@ -5,17 +5,19 @@ from __future__ import annotations
 from penstock import pipeline
 from penstock.algebra.nodes import Var
 from penstock.engine.network import Network
+from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
 from penstock.plan import steps
 from penstock.plan.analysis import variables
 from penstock.plan.catalog import StreamName
 
-from .texts import PREFIXES
+from .texts import PREFIXES, iri
 
 
 def network_of(*patterns: str) -> Network:
     queries = [parse_query(f"{PREFIXES} SELECT * WHERE {{ {pattern} }}") for pattern in patterns]
-    return pipeline.program(queries, [StreamName()], shards=1, now=0).network
+    graph = graph_of([], iri("map").value, key=7)
+    return pipeline.program(queries, [StreamName()], [graph], shards=1, now=0, key=7).network
 
 
 def below_filters(*patterns: str) -> list[str]:
@@ -29,6 +31,11 @@ def test_a_filter_on_terms_reaches_the_scan():
     assert below_filters("?s :p ?v ; :q ?w FILTER (?v > 3) FILTER (STRLEN(?w) = 2)") == ["Scan", "Scan"]
     assert below_filters("{ SELECT DISTINCT ?v { ?s :p ?v } } FILTER (?v > 3)") == ["Scan"]
     assert below_filters("{ ?s :p ?v } SEQ { ?s :p ?w } FILTER (?v > 3 && ?w < 5)") == ["Scan", "Scan"]
+
+
+def test_a_filter_goes_below_a_path_that_is_walked_from_what_it_is_about():
+    group = "?s :p ?v . ?v :q ?w GRAPH :map { ?w :next+ ?x . ?y (next:::next)* ?x } FILTER (?v > 3)"
+    assert below_filters(group) == ["Scan"]
 
 
 def test_it_speaks_of_the_columns_of_the_scan():

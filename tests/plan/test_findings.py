@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from penstock import pipeline
 from penstock.languages import parse_query
 from penstock.plan.advice.findings import query_findings, run_findings
 from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
@@ -51,6 +52,51 @@ def codes(text: str, catalog: Catalog | None = None) -> list[str]:
 def test_nothing_to_say(text):
     catalog = Catalog((StreamName(), StreamName(iri("prices").value)), (GraphName(iri("places").value),))
     assert findings(text, catalog) == ()
+
+
+# --- paths between all pairs --------------------------------------------------------------------
+
+LONG = "(^:beg/[:means :subway]/:end)+"
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        f"GRAPH :places {{ ?x {LONG} ?y }}",
+        "GRAPH :places { ?x :near* ?y }",
+        "?c :p ?x OPTIONAL { GRAPH :places { ?x :near+ ?y } }",
+        "?c :p ?x FILTER EXISTS { GRAPH :places { ?x :near+ ?y } }",
+        "?c :p ?x GRAPH :places { ?y :near+ ?z }",
+        f'?x {LONG} ?y FILTER (getDURATION() < "PT1H"^^xsd:dayTimeDuration)',  # in the stream
+    ],
+)
+def test_a_path_with_nothing_at_its_ends_is_found_for_all_pairs(group):
+    catalog = Catalog((StreamName(),), (GraphName(iri("places").value),))
+    finding = only(f"SELECT * {{ {group} }}", "all-pairs", catalog)
+    assert "all pairs of nodes" in finding.message and "a term at one of its ends" in finding.hint
+    assert codes(f"SELECT * {{ {group} }}", catalog) == ["all-pairs"] or "EXISTS" in group or "OPT" in group
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        f"?c :p ?x GRAPH :places {{ ?x {LONG} ?y }}",
+        f"GRAPH :places {{ ?x {LONG} ?y . ?y :in ?z }} ?c :p ?x",
+        "GRAPH :places { ?x :near+ ?y . ?y :in/:near* ?z . ?z :in ?u }",
+        "GRAPH :places { :a :near+ ?y }",
+        "GRAPH :places { ?x :near[:in+] ?y }",
+        "GRAPH :places { ?x :near ?y }",
+    ],
+)
+def test_a_static_path_is_found_from_what_its_group_binds(group):
+    catalog = Catalog((StreamName(),), (GraphName(iri("places").value),))
+    assert "all-pairs" not in codes(f"SELECT * {{ {group} }}", catalog)
+
+
+def test_where_there_are_graphs_and_no_stream_none_is_assumed():
+    queries = [parse_query(f"{PREFIXES} SELECT * {{ ?x {LONG} ?y }}")]
+    assert [found.code for _, found in pipeline.check(queries, (), (GraphName(None),))] == ["all-pairs"]
+    assert {found.code for _, found in pipeline.check(queries)} == {"all-pairs", "unbounded-state"}
 
 
 # --- unbounded state -------------------------------------------------------------------------

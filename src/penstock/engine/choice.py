@@ -9,10 +9,11 @@ from __future__ import annotations
 from penstock.algebra.base import UnknownNode
 from penstock.engine import absence, constructing, instants, operators, paths
 from penstock.engine.changing import CHANGING
+from penstock.engine.expanding import ExpandOperator
 from penstock.engine.operators import Operator
 from penstock.engine.repetitions import RunsBetweenOperator
 from penstock.engine.windows import IN_WINDOWS, WINDOWS
-from penstock.plan import steps
+from penstock.plan import steps, walks
 from penstock.plan.repetitions import RunsBetween
 from penstock.plan.step import Step
 
@@ -26,6 +27,7 @@ _LINEAR: dict[type[Step], type[Operator]] = {
     steps.Merge: operators.MergeOperator,
     steps.Tagged: operators.TaggedOperator,
     steps.Join: operators.JoinOperator,
+    walks.Expand: ExpandOperator,
     **IN_WINDOWS,
 }
 """What becomes of a row does not depend on whether it leaves: it leaves in all that came of it."""
@@ -34,7 +36,7 @@ _STAYING: dict[type[Step], type[Operator]] = {
     **_LINEAR,
     steps.Unique: operators.UniqueOperator,
     steps.Domain: operators.DomainOperator,
-    steps.Reach: paths.ReachOperator,
+    walks.Reach: paths.ReachOperator,
     steps.Sliced: operators.SlicedOperator,
     steps.Outer: absence.OuterOperator,
     steps.Without: absence.WithoutOperator,

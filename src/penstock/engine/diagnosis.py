@@ -19,6 +19,7 @@ from penstock.plan.planning import PlannedQuery
 from penstock.plan.repetitions import RunsBetween
 from penstock.plan.sources import streams
 from penstock.plan.step import SameColumns, Step
+from penstock.plan.walks import Expand, Reach
 from penstock.plan.windowing import Stamped
 from penstock.plan.wording import expression_text, in_words
 from penstock.terms import NamedNode
@@ -212,8 +213,14 @@ class _Search:
                 return f"{self._condition(step)} let none of {_count(self.given(step.input))} through"
             case steps.Join():
                 return self._of_join(step)
-            case steps.Reach():
+            case Reach():
                 return f"no way along {self._patterns(step)} leads to an end of its path"
+            case Expand():
+                along = in_words(dict.fromkeys(map(self._patterns, step.labels)))
+                return (
+                    f"no way along {along} leads on from {_count(self.given(step.input))} of"
+                    f" {self._patterns(step.input)}"
+                )
             case RunsBetween():
                 return (
                     f"no run: {_count(self.given(step.run))} of {self._patterns(step.run)}, but none between"

@@ -33,6 +33,7 @@ from penstock.plan import sources, steps
 from penstock.plan.analysis.components import components
 from penstock.plan.catalog import Catalog, GraphName, StreamName
 from penstock.plan.step import Step
+from penstock.plan.walks import Expand
 from penstock.terms import BlankNode, Literal, NamedNode
 
 _SIZE = 16
@@ -193,7 +194,7 @@ def _texts(value: object, below: Callable[[Step], str]) -> Iterator[str]:
 # --- what static knowledge and rules over it make of a step ----------------------------------
 
 
-_ABSENCE = (steps.Outer, steps.Without, steps.Mark)
+_BY_FIRST = (steps.Outer, steps.Without, steps.Mark, Expand)
 
 
 def _give_timeless(net: Network, static: Mapping[int, str]) -> list[bool]:
@@ -213,7 +214,7 @@ def _give_timeless(net: Network, static: Mapping[int, str]) -> list[bool]:
         if isinstance(step, steps.PerElement):
             return False
         first, *others = step.inputs
-        if isinstance(step, _ABSENCE):  # its timeless rows stand for each instant if others read a stream
+        if isinstance(step, _BY_FIRST):  # its timeless rows stand for each instant if others read a stream
             return gives[place[first]] and not any(other.reads_stream for other in others)
         if step.waits and first.reads_stream:
             return False

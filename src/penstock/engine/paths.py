@@ -9,17 +9,18 @@ import numpy as np
 from penstock.algebra.relations import Meeting, Side
 from penstock.columns.frame import Frame
 from penstock.engine.chains import Index, probe_pairs
-from penstock.engine.operators import Clock, Gathering, Seen, Surroundings
+from penstock.engine.operators import Clock, Gathering, Seen, Surroundings, may_grow
 from penstock.engine.store import Rows, Store, Until
-from penstock.plan import hidden, steps
+from penstock.plan import hidden
 from penstock.plan.hidden import STATE
 from penstock.plan.step import Vars
+from penstock.plan.walks import Reach
 
 
 class ReachOperator(Gathering):
     """Takes walks further that have come to where new edges begin, and new walks as far as they go."""
 
-    def __init__(self, step: steps.Reach, name: str, surroundings: Surroundings) -> None:
+    def __init__(self, step: Reach, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         until = Until(Meeting(step.relation, within=step.within).latest_end(Side.LEFT))
         edges = [self.store(f"edges{i}", label.vars, until) for i, label in enumerate(step.labels)]
@@ -29,10 +30,11 @@ class ReachOperator(Gathering):
         yield from self.walking.advanced(inputs)
 
     def foresee(self) -> None:
-        self.walking.foresee()
+        if any(map(may_grow, self.step.inputs)):  # otherwise no row with time can come
+            self.walking.foresee()
 
 
-def walk_columns(step: steps.Reach, *more: str) -> Vars:
+def walk_columns(step: Reach, *more: str) -> Vars:
     """Where walks began, if that is asked for; where they are, in which state, and what tells them apart."""
     nodes = (".x", ".y") if step.pairs else (".y",)
     return (*nodes, STATE, *step.further, *more)
@@ -41,7 +43,7 @@ def walk_columns(step: steps.Reach, *more: str) -> Vars:
 class Walking:
     """The walks of an automaton along the edges of its labels, each walk once."""
 
-    def __init__(self, step: steps.Reach, edges: list[Store], walks: Store) -> None:
+    def __init__(self, step: Reach, edges: list[Store], walks: Store) -> None:
         meeting = Meeting(step.relation, within=step.within)
         self.step = step
         self.vars = walks.vars

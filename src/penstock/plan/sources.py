@@ -40,13 +40,15 @@ class RuleGraph:
 
     It is timed if a rule that writes it reads something timed, and changes if one reads something
     that changes (`analysis.rule_graphs` finds out). What a continuous query gives is timed, and stays.
-    `elements`: it is read as a stream is, element by element, which only windows do.
+    `elements`: it is read as a stream is, element by element, which only windows do. `written`: some rule
+    writes it; the default graph has a place for it in any case.
     """
 
     iri: str | None = None
     timed: bool = False
     changes: bool = False
     elements: bool = False
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,14 @@ def timed(sources: Iterable[Source]) -> bool:
 def changing(sources: Iterable[Source]) -> bool:
     """Whether rows can leave."""
     return any(source.changes for source in sources)
+
+
+def static(sources: Iterable[Source]) -> bool:
+    """Whether all rows are there before anything happens."""
+    return all(
+        isinstance(source, Static) or isinstance(source, RuleGraph) and not source.written
+        for source in sources
+    )
 
 
 def streams(sources: Iterable[Source]) -> frozenset[int]:

@@ -306,51 +306,6 @@ class Join(Step):
         return self.interval is HULL and self.relation.ends_first((Side.LEFT, Side.RIGHT)[slot])
 
 
-@step_class
-class Reach(Step):
-    """Where the walks of an automaton lead: nodes (column `.y`), for `pairs` also where each began (`.x`).
-
-    Each label is a relation of nodes `.x` and `.y`; a transition is a state, the place of a label, and
-    another state. Walks begin in state 0 at the nodes `.y` of `start`, or at every node; they have the
-    hull of what they went along. Further columns come last: the element, and the tag of an outer solution
-    of EXISTS. What a walk goes along agrees in them.
-    """
-
-    labels: tuple[Step, ...]
-    transitions: tuple[tuple[int, int, int], ...]
-    accepting: frozenset[int]
-    start: Step | None = None
-    pairs: bool = False
-    within: int | None = None
-    relation: Relation = ANY
-
-    @cached_property
-    def vars(self) -> Vars:
-        return (".x", ".y")[not self.pairs :] + self.further
-
-    @cached_property
-    def needed(self) -> tuple[Step, ...]:  # the labels that every walk goes along
-        return tuple(step for label, step in enumerate(self.labels) if not self._leads_on_without(label))
-
-    def _leads_on_without(self, label: int) -> bool:
-        reached, before = {0}, 0
-        while len(reached) > before:
-            before = len(reached)
-            reached |= {
-                target for source, by, target in self.transitions if by != label and source in reached
-            }
-        return bool(reached & self.accepting)
-
-    @cached_property
-    def further(self) -> Vars:
-        """The columns beside nodes: walks go along rows that agree in them."""
-        return self.labels[0].vars[2:]
-
-    @cached_property
-    def certain(self) -> frozenset[str]:
-        return frozenset(self.vars).intersection(*(label.certain for label in self.labels))
-
-
 # --- absence: decided when the watermark has passed the required solution's end ----------------
 
 

@@ -16,12 +16,13 @@ from penstock.engine.changing.sets import (
     unique_content,
 )
 from penstock.plan import steps
+from penstock.plan.walks import Reach
 
 CHANGING = {
     steps.Unique: unique_content,
     steps.Domain: DomainContent,
     steps.Constructed: constructed_content,
-    steps.Reach: ReachContent,
+    Reach: ReachContent,
     steps.Outer: OuterContent,
     steps.Without: WithoutContent,
     steps.Mark: MarkContent,

@@ -21,6 +21,7 @@ from penstock.engine.store import Store, forever
 from penstock.plan import steps
 from penstock.plan.hidden import BEGAN, WORLD
 from penstock.plan.step import Step
+from penstock.plan.walks import Reach
 from penstock.timeline import NEVER
 
 
@@ -155,7 +156,7 @@ def constructed_content(step: steps.Constructed, name: str, surroundings: Surrou
 class ReachContent(ContentOperator):
     """Walks of an automaton: what an edge that leaves or comes is connected with is walked again."""
 
-    def __init__(self, step: steps.Reach, name: str, surroundings: Surroundings) -> None:
+    def __init__(self, step: Reach, name: str, surroundings: Surroundings) -> None:
         super().__init__(step, name, surroundings)
         for number, below in enumerate(step.inputs):
             self.remember(f"edges{number}", below.vars)

@@ -16,6 +16,7 @@ from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.hidden import ELEMENT
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.step import Step
+from penstock.plan.walks import Walks
 from penstock.plan.wording import in_words
 from penstock.terms import NamedNode
 from penstock.timeline import format_duration
@@ -71,7 +72,7 @@ def explain_steps(overview: Overview) -> str:
     alone = [query for query in plan.queries if query.key == ELEMENT_KEY]
     keyed = [query for query in plan.queries if isinstance(query.key, Key) and query not in alone]
     in_shards = dict.fromkeys(step for query in plan.queries for step in query.step.walk())
-    stateful = [s for s in in_shards if s.waits or isinstance(s, (steps.Join, steps.Reach))]
+    stateful = [s for s in in_shards if s.waits or isinstance(s, (steps.Join, Walks))]
     sieved = sieves(query.step for query in plan.queries)
     lines = [
         "source    splits of files by byte range (Python data source, one task per core)",

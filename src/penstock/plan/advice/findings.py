@@ -2,6 +2,7 @@
 
     unbounded-state     an operator remembers for ever, because no getDURATION() bounds it
     cartesian-sequence  two sides that meet share no variable: every pair is an answer
+    all-pairs           nothing binds an end of a path of any length
     no-effect           a MINUS whose sides share no variable removes nothing
     never-bound         a variable is used, but no pattern that is seen there binds it
     unknown-source      FROM or GRAPH names nothing that is registered
@@ -37,6 +38,7 @@ from penstock.algebra.scopes import STREAM
 from penstock.errors import Finding, Span
 from penstock.functions.builtins import FUNCTIONS, PREDICATES
 from penstock.functions.evaluate import known_function
+from penstock.plan.advice.all_pairs import all_pairs
 from penstock.plan.advice.retention import Memory, author_name, memories
 from penstock.plan.advice.type_errors import type_errors
 from penstock.plan.advice.windows import window_findings
@@ -70,10 +72,12 @@ def query_findings(parsed: ParsedQuery, catalog: Catalog) -> tuple[Finding, ...]
         *_never_bound(parsed, place),
         *_cartesian(query.pattern, dataset, place, ()),
         *_unbounded(query.pattern, dataset, place),
+        *all_pairs(query.pattern, dataset),
         *window_findings(parsed, dataset, catalog),
     ]
     if query.scope != STREAM:  # an element is small, and forgotten at once
-        found = [each for each in found if each.code not in ("cartesian-sequence", "unbounded-state")]
+        large = ("cartesian-sequence", "unbounded-state", "all-pairs")
+        found = [each for each in found if each.code not in large]
     if query.continuous is not None:  # what windows show is bounded by these
         found = [each for each in found if each.code != "unbounded-state"]
     found = [each if each.span else replace(each, span=parsed.place) for each in found]

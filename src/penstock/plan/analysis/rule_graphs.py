@@ -25,8 +25,14 @@ def with_rules(catalog: Catalog, queries: Sequence[Query]) -> Catalog:
     """The catalog with the graphs that the rules among the queries write, as they are."""
     bare = catalog.with_targets(queries)
     origins = _origins(queries, [bare.dataset_of(query) for query in queries])
+    written = {target_of(query) for query in queries if is_rule(query)}
     graphs = (
-        RuleGraph(graph.iri, timed(origins.get(graph.iri, ())), changing(origins.get(graph.iri, ())))
+        RuleGraph(
+            graph.iri,
+            timed(origins.get(graph.iri, ())),
+            changing(origins.get(graph.iri, ())),
+            written=graph.iri in written,
+        )
         for graph in bare.rules
     )
     return replace(bare, rules=tuple(graphs))

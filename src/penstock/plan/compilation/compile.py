@@ -24,15 +24,15 @@ from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.joining import joined
 from penstock.plan.compilation.repetitions import RepetitionCompiler
-from penstock.plan.compilation.shaping import columns_of, merged
+from penstock.plan.compilation.shaping import UNIT, columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
 from penstock.plan.compilation.windows import in_window
 from penstock.plan.sources import Sources, Stream, only_streams, static_graphs, windows
 from penstock.plan.step import Step
+from penstock.plan.walks import Expand
 from penstock.plan.windowing import Begun
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
-UNIT = steps.Table((), ((),))
 NOTHING = steps.Table((), ())
 
 
@@ -208,6 +208,8 @@ class Compiler(RepetitionCompiler):
         if node.interval is IntervalRule.INTERSECTION and isinstance(node.right, a.Background):
             (events, of_events), (known, of_known) = self._children(node, context)
             return self.with_background(self.pattern(events, of_events), known, of_known)
+        if (step := self.around_paths(node, context)) is not None:
+            return step
         left, right = (self.pattern(child, below) for child, below in self._children(node, context))
         if node.relation == ANY and node.interval is HULL and UNIT in (left, right):
             return right if left == UNIT else left
@@ -513,6 +515,8 @@ def _side(step: Step, condition: a.Expression) -> str | None:
         return None
     if isinstance(step, steps.Join):
         return next((side for side in ("left", "right") if needed <= getattr(step, side).certain), None)
+    if isinstance(step, Expand):
+        return "input" if needed <= step.input.certain else None
     # What the columns hide is another variable, even if it has the name of one that is needed.
     passes = isinstance(step, (steps.Columns, steps.Unique, steps.Rename))
     return "input" if passes and needed <= frozenset(step.vars) else None

@@ -8,7 +8,7 @@ from penstock.algebra.relations import ANY, EQUALS, Relation
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.compilation.substitution import Substitution
 from penstock.plan.hidden import BEGAN, ELEMENT
-from penstock.plan.sources import Sources, Window, only_streams
+from penstock.plan.sources import Sources, Window, only_streams, static
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,12 @@ class Context:
     @property
     def sources(self) -> Sources:
         return only_streams(self.dataset.default) if self.element else self.dataset.default
+
+    @property
+    def static(self) -> bool:
+        """Whether patterns read static graphs alone, and are asked for no more than their pairs."""
+        plain = self.outer is None and not self.hidden
+        return plain and static(self.sources)
 
     @property
     def passing(self) -> frozenset[int]:

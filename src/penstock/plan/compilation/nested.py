@@ -11,8 +11,10 @@ from penstock.algebra.balance import balanced, conjunction
 from penstock.plan import steps
 from penstock.plan.analysis.automata import Automaton, Label, anywhere, automaton, still
 from penstock.plan.compilation.context import Context
+from penstock.plan.compilation.expanding import all_pairs
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.step import Step
+from penstock.plan.walks import Reach
 from penstock.terms import Term
 
 X, Y, Z = a.Var(".x"), a.Var(".y"), a.Var(".z")
@@ -39,6 +41,9 @@ class NestedCompiler(ABC):
         context = replace(context, key=None, outer=None)
         known = next((end for end in (subject, object_) if not isinstance(end, a.Var)), None)
         wanted = (*ENDS, *context.hidden)
+        if known is None and context.static and (machine := automaton(path)).accepting:
+            staying, _ = self._still(path, None, context)
+            return self.static_pairs(machine, staying, context)
         if known is None:
             found = self._reach(automaton(path), context, pairs=True)
         else:
@@ -65,9 +70,18 @@ class NestedCompiler(ABC):
         if not machine.accepting:
             return None
         labels = tuple(self._label(label, context) for label in machine.labels)
-        return steps.Reach(
+        return Reach(
             labels, machine.transitions, machine.accepting, start, pairs, context.within, context.relation
         )
+
+    def static_pairs(self, machine: Automaton, staying: Step | None, context: Context) -> Step:
+        """The pairs of a path over static triples, with those of walks that stay where they are."""
+        labels = tuple(self._label(label, context) for label in machine.labels)
+        if staying is None:
+            return all_pairs(labels, machine.transitions, machine.accepting)
+        last = 1 + max(target for _, _, target in machine.transitions)
+        transitions = (*machine.transitions, (0, len(labels), last))
+        return all_pairs((*labels, columns_of(staying, ENDS)), transitions, machine.accepting | {last})
 
     def _test(self, path: a.Path, context: Context) -> Step:
         """The nodes (column `.y`) from which a path leads somewhere by some triple, found backwards."""

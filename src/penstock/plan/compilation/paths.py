@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from penstock.algebra import nodes as a
 from penstock.algebra.balance import conjunction
+from penstock.algebra.relations import ANY, HULL
 from penstock.algebra.scopes import STREAM
 from penstock.plan import steps
 from penstock.plan.analysis.matching import may_have_no_length
+from penstock.plan.analysis.variables import possible
 from penstock.plan.compilation.context import Context
+from penstock.plan.compilation.expanding import all_pairs, join, joined_in_turn
+from penstock.plan.compilation.joining import TOGETHER
 from penstock.plan.compilation.nested import ENDS, NestedCompiler, start_at
-from penstock.plan.compilation.shaping import columns_of, merged
+from penstock.plan.compilation.shaping import UNIT, columns_of, merged
 from penstock.plan.step import Step
+from penstock.plan.walks import Reach
 from penstock.terms import NamedNode
 
 AGAIN = (((0, 0, 1), (1, 0, 1)), frozenset((1,)))
@@ -60,6 +66,38 @@ class PathCompiler(NestedCompiler):
 
     @abstractmethod
     def bgp(self, node: a.BGP, context: Context) -> Step: ...
+
+    @abstractmethod
+    def pattern(self, node: a.Pattern, context: Context) -> Step: ...
+
+    @abstractmethod
+    def _children(self, node: a.Pattern, context: Context) -> list[tuple[a.Pattern, Context]]: ...
+
+    def around_paths(self, node: a.Join, context: Context) -> Step | None:
+        """The join of a group with paths over static triples: they are walked from what others bind."""
+        if context.outer is not None or context.hidden or context.carried:
+            return None
+        parts = list(self._conjuncts(node, context))
+        if len(parts) >= TOGETHER or not any(_is_static_path(*part) for part in parts):
+            return None
+        found = [step for part in parts if (step := self.pattern(*part)) != UNIT]
+        step = joined_in_turn(found, within=context.within)
+        bound = possible(node)
+        return columns_of(step, tuple(name for name in step.vars if a.Var(name) in bound))
+
+    def _conjuncts(self, node: a.Pattern, context: Context) -> Iterator[tuple[a.Pattern, Context]]:
+        """What a group joins, each with what holds for it."""
+        if isinstance(node, a.Join) and node.relation == ANY and node.interval is HULL:
+            for child, below in self._children(node, context):
+                yield from self._conjuncts(child, below)
+        elif _is_static_path(node, context):
+            for part in self._links(node):
+                yield part, context
+        elif isinstance(node.graph, NamedNode) and node.graph.value in context.dataset.by_name:
+            inside = replace(context, dataset=context.dataset.within(node.graph))
+            yield from self._conjuncts(node.pattern, inside)
+        else:
+            yield node, context
 
     def _pathpattern(self, node: a.PathPattern, context: Context) -> Step:
         if node.scope != STREAM:
@@ -116,6 +154,8 @@ class PathCompiler(NestedCompiler):
             return self._negated(path, ends, context)
         pairs = steps.Unique(self._inner(path.path, ends, context))
         if not isinstance(path, a.ZeroOrOne):
+            if context.static and not ends.constants(context):
+                return self._repeated_static(pairs, ends, context, or_none=isinstance(path, a.ZeroOrMore))
             pairs = self._repeated(pairs, ends, context)
         if isinstance(path, a.OneOrMore):
             return pairs
@@ -131,40 +171,51 @@ class PathCompiler(NestedCompiler):
         constants = [end for end in (ends.subject, ends.object) if not isinstance(end, a.Var | None)]
         if not constants or further != context.hidden:
             label = steps.Rename(pairs, (*ENDS, *further))
-            return steps.Rename(steps.Reach((label,), *AGAIN, pairs=True, **bounds), pairs.vars)
+            return steps.Rename(Reach((label,), *AGAIN, pairs=True, **bounds), pairs.vars)
         begin, end = ends.columns if constants[0] == ends.subject else ends.reversed().columns
         label = steps.Rename(columns_of(pairs, (begin, end, *further)), (*ENDS, *further))
-        walked = steps.Reach((label,), *AGAIN, start=start_at(constants[0]), **bounds)
+        walked = Reach((label,), *AGAIN, start=start_at(constants[0]), **bounds)
         walked = steps.Compute(steps.Rename(walked, (end, *further)), begin, constants[0])
         return columns_of(walked, pairs.vars)
 
-    def _sequence(self, path: a.Sequence, ends: Ends, context: Context) -> Step:
-        """`p/q/…`: neighbouring links are triples of one BGP, as SPARQL translates them."""
-        links = _links(path)
-        names = [ends.x, *(self.fresh("m") for _ in links[1:]), ends.y]
-        joined: Step | None = None
+    def _repeated_static(self, pairs: Step, ends: Ends, context: Context, *, or_none: bool) -> Step:
+        """`path+` over static triples, or `path*`, between variables."""
+        label = steps.Rename(pairs, ENDS)
+        transitions, accepting = AGAIN
+        if not or_none:
+            return steps.Rename(all_pairs((label,), transitions, accepting), ends.columns)
+        zero = steps.Rename(self._zero_length(ends, context), ENDS)
+        found = all_pairs((label, zero), (*transitions, (0, 1, 2)), accepting | {2})
+        return steps.Rename(found, ends.columns)
+
+    def _links(self, node: a.PathPattern) -> Iterator[a.BGP | a.PathPattern]:
+        """The patterns that SPARQL translates `p/q/…` to: neighbouring links are triples of one BGP."""
+        links = [node.path] if a.is_nested(node.path) else _links(node.path)
+        between = [node.subject, *(a.Var(self.fresh("m")) for _ in links[1:]), node.object]
         triples: list[a.TriplePattern] = []
-
-        def join(step: Step) -> None:
-            nonlocal joined
-            if joined is not None:
-                step = steps.Join(joined, step, context.relation, within=context.within)
-            joined = step
-
-        for place, link in enumerate(links):
-            begin, end = names[place], names[place + 1]
-            triple = _triple(link, a.Var(begin), a.Var(end))
+        for link, begin, end in zip(links, between, between[1:], strict=False):
+            triple = _triple(link, begin, end)
             if triple is not None:
                 triples.append(triple)
                 continue
             if triples:
-                join(self.bgp(a.BGP(tuple(triples)), context))
+                yield a.BGP(tuple(triples))
                 triples = []
-            first = ends.subject if place == 0 else None
-            last = ends.object if place == len(links) - 1 else None
-            join(self.path(link, Ends(begin, end, first, last), context))
+            yield a.PathPattern(begin, link, end)
         if triples:
-            join(self.bgp(a.BGP(tuple(triples)), context))
+            yield a.BGP(tuple(triples))
+
+    def _sequence(self, path: a.Sequence, ends: Ends, context: Context) -> Step:
+        """`p/q/…`, between columns."""
+        written = {a.Var(ends.x): ends.subject, a.Var(ends.y): ends.object}
+        joined: Step | None = None
+        for part in self._links(a.PathPattern(a.Var(ends.x), path, a.Var(ends.y))):
+            if isinstance(part, a.BGP):
+                step = self.bgp(part, context)
+            else:
+                x, y = part.subject, part.object
+                step = self.path(part.path, Ends(x.name, y.name, written.get(x), written.get(y)), context)
+            joined = step if joined is None else join(joined, step, context.relation, within=context.within)
         return _pairs_of(joined, ends, context)
 
     def _inner(self, path: a.Path, ends: Ends, context: Context) -> Step:
@@ -236,6 +287,10 @@ class PathCompiler(NestedCompiler):
         return steps.Join(step, steps.Unique(columns_of(triples, context.hidden)))
 
 
+def _is_static_path(node: a.Pattern, context: Context) -> bool:
+    return isinstance(node, a.PathPattern) and node.scope == STREAM and context.static
+
+
 def _links(path: a.Path) -> list[a.Path]:
     """The parts of a sequence path, in their order."""
     links: list[a.Path] = []
@@ -251,7 +306,7 @@ def _links(path: a.Path) -> list[a.Path]:
     return links
 
 
-def _triple(link: a.Path, x: a.Var, y: a.Var) -> a.TriplePattern | None:
+def _triple(link: a.Path, x: a.TermOrVar, y: a.TermOrVar) -> a.TriplePattern | None:
     """A plain or inverse link as a triple pattern."""
     if isinstance(link, NamedNode):
         return a.TriplePattern(x, link, y)

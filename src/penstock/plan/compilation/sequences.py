@@ -22,7 +22,8 @@ from penstock.plan import hidden, steps
 from penstock.plan.analysis import bounds, walk
 from penstock.plan.catalog import ActiveDataset, Catalog
 from penstock.plan.compilation.context import Context
-from penstock.plan.compilation.joining import TOGETHER, connected
+from penstock.plan.compilation.expanding import joined_in_turn
+from penstock.plan.compilation.joining import TOGETHER
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.windows import Evaluations, evaluations, in_elements, reported
@@ -217,10 +218,7 @@ class SequenceCompiler(PathCompiler):
         if len(parts) >= TOGETHER:
             parts = [known.pattern]
         found = [events, *(self.pattern(part, context) for part in parts)]
-        step, *rest = (each for group in connected(found, TOGETHER) for each in group)
-        for part in rest:
-            step = steps.Join(step, part, INTERSECTS, IntervalRule.INTERSECTION, context.within)
-        return step
+        return joined_in_turn(found, INTERSECTS, IntervalRule.INTERSECTION, context.within)
 
     def _eventsequence(self, node: a.EventSequence, context: Context) -> Step:
         problem = sequence_problem(node.members)

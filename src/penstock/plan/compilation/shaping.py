@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.algebra.balance import balanced
-from penstock.plan.steps import Columns, Merge, Step, Vars
+from penstock.plan.steps import Columns, Merge, Step, Table, Vars
+
+UNIT = Table((), ((),))
+"""One empty, timeless solution."""
 
 
 def merged(branches: Sequence[Step]) -> Step:

@@ -1,0 +1,99 @@
+"""The steps of paths of any length: automata whose walks are followed (decision 0014)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from penstock.algebra.relations import ANY, Relation
+from penstock.plan.step import Step, Vars, joined, step_class
+
+Transitions = tuple[tuple[int, int, int], ...]
+"""From a state, by the label in a place, to a state. Walks begin in state 0."""
+
+
+class Walks(Step):
+    """The base of steps that follow the walks of an automaton."""
+
+    labels: tuple[Step, ...]
+    transitions: Transitions
+    accepting: frozenset[int]
+
+    @cached_property
+    def needed(self) -> tuple[Step, ...]:  # the labels that every walk goes along
+        return tuple(step for label, step in enumerate(self.labels) if not self._leads_on_without(label))
+
+    def _leads_on_without(self, label: int) -> bool:
+        reached, before = {0}, 0
+        while len(reached) > before:
+            before = len(reached)
+            reached |= {
+                target for source, by, target in self.transitions if by != label and source in reached
+            }
+        return bool(reached & self.accepting)
+
+
+@step_class
+class Reach(Walks):
+    """Where the walks of an automaton lead: nodes (column `.y`), for `pairs` also where each began (`.x`).
+
+    Each label is a relation of nodes `.x` and `.y`. Walks begin in state 0 at the nodes `.y` of
+    `start`, or at every node; they have the hull of what they went along. Further columns come last: the
+    element, and the tag of an outer solution of EXISTS. What a walk goes along agrees in them.
+    """
+
+    labels: tuple[Step, ...]
+    transitions: Transitions
+    accepting: frozenset[int]
+    start: Step | None = None
+    pairs: bool = False
+    within: int | None = None
+    relation: Relation = ANY
+
+    @cached_property
+    def vars(self) -> Vars:
+        return (".x", ".y")[not self.pairs :] + self.further
+
+    @cached_property
+    def further(self) -> Vars:
+        """The columns beside nodes: walks go along rows that agree in them."""
+        return self.labels[0].vars[2:]
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return frozenset(self.vars).intersection(*(label.certain for label in self.labels))
+
+
+@step_class
+class Expand(Walks):
+    """The input's rows, each with every node to which walks lead from the node in column `begin`.
+
+    That is the join with the pairs of a path over static triples, which are found from what rows bind.
+    Labels, transitions and states are as in `Reach`. The nodes are column `end`; where the input has it,
+    rows stay if a walk leads there. `backwards`: rows have where walks end, and are given where these begin.
+    """
+
+    foretells = memoryless = True
+
+    input: Step
+    labels: tuple[Step, ...]
+    transitions: Transitions
+    accepting: frozenset[int]
+    begin: str
+    end: str
+    backwards: bool = False
+
+    @cached_property
+    def vars(self) -> Vars:
+        return joined(self.input.vars, (self.end,))
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return self.input.certain | {self.end}
+
+    @property
+    def needed(self) -> tuple[Step, ...]:
+        return (self.input, *super().needed)
+
+    @property
+    def longest(self) -> int | None:
+        return self.input.longest
