@@ -88,7 +88,7 @@ class Engine(Registrations):
     directory that remembers how far a run is, `strict` stops at the first broken line. Without `feed`,
     what CONSTRUCT queries derive is only given, not read by queries. With the `query_scope` element, each
     query looks at one element at a time, and static graphs (event mode, docs/streams.md). `idle`,
-    `ahead` and `tick` say what time does on live streams, as in `penstock run` (docs/streams.md).
+    `ahead`, `behind` and `tick` say what time does on live streams, as in `penstock run` (docs/streams.md).
 
     `rules` are regimes (rdfs, owl2-rl, …), files or directories of rules: queries see what follows from
     static knowledge, and from each element by itself (`scope` "element") or from several together
@@ -103,6 +103,7 @@ class Engine(Registrations):
         lateness: int | str | timedelta = 0,
         idle: int | str | timedelta | None = None,
         ahead: int | str | timedelta | None = None,
+        behind: int | str | timedelta | None = None,
         tick: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         strict: bool = False,
@@ -120,12 +121,13 @@ class Engine(Registrations):
         lateness = length_of_time(lateness, "lateness")
         idle = None if idle is None else length_of_time(idle, "idle")
         ahead = None if ahead is None else length_of_time(ahead, "ahead")
+        behind = None if behind is None else length_of_time(behind, "behind")
         if tick and idle is None:
             raise UsageError(
                 "tick needs idle: for how long the streams must be silent before time goes on",
                 hint="give both, as in --idle 30s --tick",
             )
-        self.timing = Timing(lateness, idle, ahead, tick)
+        self.timing = Timing(lateness, idle, ahead, tick, behind)
         self.shards = positive_or_none(shards, "shards")
         self.options = RunOptions(strict=strict, batch_bytes=positive_or_none(batch_bytes, "batch_bytes"))
         self.feed = feed

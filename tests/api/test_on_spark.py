@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
 
 import pytest
 
 import penstock
-from penstock import cli
+from penstock import api, cli
 from penstock.api import Engine
 from penstock.errors import InputError
 
@@ -109,6 +110,42 @@ def test_an_element_that_comes_too_late_is_kept_whole_and_counted_once(tmp_path,
         )
     ]
     assert "warning: 2 late elements, see found.csv.late.jsonl" in capfd.readouterr().err
+
+
+def test_a_stray_time_in_the_past_is_rejected_and_what_waited_for_a_restart_is_not(tmp_path, monkeypatch):
+    stream, today = tmp_path / "s.nq", datetime.now(timezone.utc)
+
+    class MonthAgo(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return today - timedelta(days=30)
+
+    def life(*ages: int) -> tuple[int, list[str]]:
+        """How many elements are answered, and why others are not; they are so many days old."""
+        with stream.open("a") as file:
+            for age in ages:
+                at = (today - timedelta(days=age)).strftime("%Y-%m-%dT%H:%M:%SZ")
+                file.write(f'<urn:s> <{READS}> "{age}" <urn:e{age}#t={at}> .\n')
+        engine = (
+            penstock.Engine(behind="2d", checkpoint=tmp_path / "state").add_stream(stream).add_query(QUERY)
+        )
+        found, reasons, stop = [], [], threading.Event()
+
+        def take(batch):
+            found.extend(batch.answers["query-1"].to_pylist())
+            reasons.extend(record["reason"] for record in batch.rejected)
+            if batch.statistics.elements + batch.statistics.rejects == len(ages):
+                stop.set()
+
+        engine.run(on_batch=take, follow=True, stop=stop)
+        return len(found), reasons
+
+    monkeypatch.setattr(api, "datetime", MonthAgo)
+    found, reasons = life(20_000, 31)
+    assert found == 1
+    assert len(reasons) == 1 and "further before the run began than --behind allows" in reasons[0]
+    monkeypatch.undo()
+    assert life(29, 10) == (2, [])  # the machine was off for a month: what waited is not too old
 
 
 def test_every_element_is_either_answered_or_reported_late(tmp_path):

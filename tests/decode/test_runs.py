@@ -10,6 +10,7 @@ from tests.decode.facts import stated
 from penstock.columns.terms import TermTable
 from penstock.decode.decoder import Decoder, decode_file
 from penstock.decode.occurrences import Occurrences, concat
+from penstock.timeline import NEVER
 
 NAME = "<urn:e{}#t=2026-01-01T12:00:{:02d}Z>"
 LINE = "<urn:s> <urn:p> <urn:o> {} .\n"
@@ -76,10 +77,10 @@ def test_every_triple_has_its_elements_name_and_an_empty_element_has_a_row():
 def test_only_what_ended_before_an_instant_is_taken():
     text = line(1) + line(5) + line(3, True)
     found, _ = Decoder("nquads", named=True).decode(text.encode())
-    early = found.ended_before(int(found.instants[-1]))
+    early = found.ended_within(NEVER, int(found.instants[-1]) - 1)
     assert [row.split("#")[0] for row in named(early)] == ["<urn:e1", "<urn:e3"]
     assert len(early.terms) < len(found.terms)
-    assert not len(found.ended_before(int(found.instants[0])))
+    assert not len(found.ended_within(NEVER, int(found.instants[0]) - 1))
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,7 @@ class TestCheckpoint:
             ({"lateness": 6_000_000}, "another lateness: PT5S there, PT6S now"),
             ({"idle": 1_000_000}, "another idle: none there, PT1S now"),
             ({"ahead": 1_000_000}, "another ahead: none there, PT1S now"),
+            ({"behind": 1_000_000}, "another behind: none there, PT1S now"),
             ({"tick": True}, "another tick: False there, True now"),
         ],
     )

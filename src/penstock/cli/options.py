@@ -123,6 +123,16 @@ Ahead = Annotated[
         show_default=False,
     ),
 ]
+Behind = Annotated[
+    str | None,
+    typer.Option(
+        "--behind",
+        metavar="DURATION",
+        help="Reject elements that ended longer before the run (with its --checkpoint) began."
+        " [default: none are]",
+        show_default=False,
+    ),
+]
 Tick = Annotated[
     bool,
     typer.Option(

@@ -16,6 +16,7 @@ from penstock.cli.options import (
     Ahead,
     AllRules,
     Base,
+    Behind,
     Debug,
     Feed,
     Graphs,
@@ -109,6 +110,7 @@ def run(
     ] = "0s",
     idle: Idle = None,
     ahead: Ahead = None,
+    behind: Behind = None,
     tick: Tick = False,
     checkpoint: Annotated[
         Path | None,
@@ -239,6 +241,7 @@ def run(
         lateness=read_duration(lateness, "--lateness"),
         idle=None if idle is None else read_duration(idle, "--idle"),
         ahead=None if ahead is None else read_duration(ahead, "--ahead"),
+        behind=None if behind is None else read_duration(behind, "--behind"),
         tick=tick,
         checkpoint=checkpoint,
         strict=strict,

@@ -70,17 +70,13 @@ class Occurrences:
     def columns(self) -> tuple[np.ndarray, ...]:
         return self.subject, self.predicate, self.object, self.start, self.end
 
-    def ended_before(self, instant: int) -> Occurrences:
-        """The rows of elements that ended before an instant; for occurrences with graph names."""
-        return self._part(self.end < instant, self.instants < instant)
+    def ended_within(self, first: int, last: int) -> Occurrences:
+        """The rows of elements that ended from one instant to another; `elements` are not counted."""
+        return self._part(*((first <= ends) & (ends <= last) for ends in (self.end, self.instants)))
 
-    def ended_after(self, instant: int) -> Occurrences:
-        """The rows of elements that ended after an instant; for occurrences with graph names."""
-        return self._part(self.end > instant, self.instants > instant)
-
-    def ended_by(self, instant: int) -> Occurrences:
-        """The rows of elements that ended at an instant or before."""
-        return self._part(self.end <= instant, self.instants <= instant)
+    def ended_outside(self, first: int, last: int) -> Occurrences:
+        """The rows of all other elements; for occurrences with graph names."""
+        return self._part(*((first > ends) | (ends > last) for ends in (self.end, self.instants)))
 
     def _part(self, rows: np.ndarray, instants: np.ndarray) -> Occurrences:
         if not rows.any():

@@ -58,6 +58,7 @@ class Program(Protocol):
     queries: tuple[QueryIdentity, ...]  # what a checkpoint knows of them
     shards: int
     key: int  # of the ids of terms, which everything that decodes must share
+    now: int  # when the run began, with its checkpoint
     keep_predicates: np.ndarray | None
     reasoner: Reasoner
     rules: RulesIdentity  # what a checkpoint knows of those by which elements are closed

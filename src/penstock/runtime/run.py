@@ -264,6 +264,8 @@ class _Run:
             idle=job.timing.idle,
             ahead=job.timing.ahead,
             tick=job.timing.tick,
+            # Fixed when the run first began, so that what waits while nothing runs is not too old then.
+            not_before=None if job.timing.behind is None else prepared.now - job.timing.behind,
             compact_after=self.options.compact_after,
         )
         session.dataSource.register(ElementSource)

@@ -37,6 +37,7 @@ class FileSourceOptions:
     idle: int | None = None
     ahead: int | None = None
     tick: bool = False
+    not_before: int | None = None
     compact_after: int = COMPACT_AFTER
 
     def to_json(self) -> str:
@@ -78,6 +79,7 @@ class FileStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 idle=options.idle,
                 ahead=options.ahead,
                 tick=options.tick,
+                not_before=options.not_before,
                 compact_after=options.compact_after,
             )
             if options.follow:

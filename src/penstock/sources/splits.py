@@ -44,6 +44,7 @@ class Split:
     not_after: int | None = None  # elements that end later are too far ahead of the clock
     mark: Mark | None = None  # which file it is, whatever its name is by now
     number: int = 0  # of the file: no two files of a stream have the same
+    not_before: int | None = None  # elements that ended earlier are too far in the past
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -95,6 +96,7 @@ class SplitPlanner:
         idle: int | None = None,
         ahead: int | None = None,
         tick: bool = False,
+        not_before: int | None = None,
         clock: Callable[[], int] = wall_clock,
         compact_after: int = COMPACT_AFTER,
     ) -> None:
@@ -102,6 +104,7 @@ class SplitPlanner:
         self.batch_bytes = batch_bytes
         self.parallelism = parallelism
         self.ahead = ahead
+        self.not_before = not_before
         self.pacer = Pacer(len(streams), idle=idle, tick=tick, clock=clock)
         self.logs = [
             SegmentLog(
@@ -226,7 +229,7 @@ class SplitPlanner:
                     Split(
                         stream, order, each.segment.path, at, stop,
                         each.segment.start, each.segment.end, each.segment.whole,
-                        not_after, each.segment.mark, each.segment.number,
+                        not_after, each.segment.mark, each.segment.number, self.not_before,
                     )
                 )  # fmt: skip
                 order += 1

@@ -24,6 +24,7 @@ class Timing:
     idle: int | None = None  # None: a stream counts however long it is silent
     ahead: int | None = None  # None: nothing is too far in the future
     tick: bool = False
+    behind: int | None = None  # None: nothing is too far in the past
 
 
 @dataclass

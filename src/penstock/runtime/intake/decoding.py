@@ -24,7 +24,7 @@ from penstock.runtime.intake.late import elements_table
 from penstock.sources.segments import files_below
 from penstock.sources.splits import Split
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec, spool_directory
-from penstock.timeline import format_instant
+from penstock.timeline import FOREVER, NEVER, format_instant
 
 
 class FileDecoder:
@@ -42,23 +42,23 @@ class FileDecoder:
 
     def decode(self, split: Split) -> Occurrences:
         found = self._found(split, keep_predicates=self.keep_predicates, strict=self.strict)
-        limit = split.not_after
-        if limit is None or not len(found.instants) or found.instants[-1] <= limit:
+        first, last = _allowed(split)
+        if not len(found.instants) or (first <= found.instants[0] and found.instants[-1] <= last):
             return found
         # As with late elements, they are few, and what they are is found out in a second look.
-        ahead = elements_table(self._found(split, named=True).ended_after(limit), _source(split))
-        rejects = ahead_rejects(ahead, split)
+        outside = self._found(split, named=True).ended_outside(first, last)
+        rejects = untimely_rejects(elements_table(outside, _source(split)), split)
         if self.strict:
             raise strict_error(rejects[0])
-        in_time = found.ended_by(limit)
+        in_time = found.ended_within(first, last)
         elements = max(0, found.elements - len(rejects))
         rejects = [*found.rejects, *rejects]
         return replace(in_time, elements=elements, rejects=rejects, ambiguous=found.ambiguous)
 
     def late(self, split: Split, watermark: int) -> pa.Table:
-        if split.not_after is not None:  # what is too far ahead was rejected already
-            watermark = min(watermark, split.not_after + 1)
-        found = self._found(split, lambda piece: piece.ended_before(watermark), named=True)
+        first, last = _allowed(split)  # what lies outside was rejected already
+        last = min(last, watermark - 1)
+        found = self._found(split, lambda piece: piece.ended_within(first, last), named=True)
         return elements_table(found, _source(split))
 
     def names(self, split: Split, elements: np.ndarray) -> dict[int, tuple[str, str | None]]:
@@ -144,8 +144,17 @@ def _failed(split: Split, problem: Exception) -> Reject:
     return Reject(_source(split), line, f"this cannot be decoded: {said}", shown(text))
 
 
-def ahead_rejects(elements: pa.Table, split: Split) -> list[Reject]:
-    """Elements that are too far ahead of the clock, as rejects; the line is 0 if it cannot be told."""
+def _allowed(split: Split) -> tuple[int, int]:
+    """From when to when elements of a split may end."""
+    return (
+        NEVER if split.not_before is None else split.not_before,
+        FOREVER if split.not_after is None else split.not_after,
+    )
+
+
+def untimely_rejects(elements: pa.Table, split: Split) -> list[Reject]:
+    """Elements that end too far from the clock, as rejects; the line is 0 if it cannot be told."""
+    _, last = _allowed(split)
     rejects = []
     path = split.place() or split.path
     with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -153,8 +162,9 @@ def ahead_rejects(elements: pa.Table, split: Split) -> list[Reject]:
             name = row["graph"] or ""
             at = data.find(name.encode()) if name else -1
             line = lines_before(path, at) + 1 if at >= 0 else 0
-            end = format_instant(row["end"])
-            reason = f"the element ends at {end}, further ahead of the clock than --ahead allows"
+            ahead = row["end"] > last
+            too_far = "ahead of the clock than --ahead" if ahead else "before the run began than --behind"
+            reason = f"the element ends at {format_instant(row['end'])}, further {too_far} allows"
             rejects.append(
                 Reject(_source(split), line, reason, shown(" ".join([name, *row["triples"]]).strip()))
             )
