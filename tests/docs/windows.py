@@ -33,7 +33,7 @@ def by_definition(example: Example, language: str) -> tuple[list[str], Counter]:
     rows: Counter = Counter()
     for at, row, count in given(asked, streams, knowledge):
         start, end = (row.start, row.end) if how.view is View.ELEMENT else (at, at)
-        values = (plain_text(str(row.value(name))) for name in names)
+        values = (plain_text(str(row.value(name) or "")) for name in names)
         rows[*values, format_instant(start), format_instant(end)] += count
     return [*names, "start", "end"], rows
 

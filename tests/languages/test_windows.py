@@ -20,8 +20,10 @@ from penstock.algebra import (
     Kind,
     Member,
     Minus,
+    OneOrMore,
     OuterJoin,
     ParsedRule,
+    PathPattern,
     Report,
     Select,
     Shows,
@@ -328,6 +330,10 @@ def together(one, other) -> Join:
     return Join(one, other, INTERSECTS, IntervalRule.INTERSECTION)
 
 
+def optional(one, other) -> OuterJoin:
+    return OuterJoin(one, other, INTERSECTS, interval=IntervalRule.INTERSECTION)
+
+
 P, Q, R = (event(triple(X, name, Y)) for name in "pqr")
 W1, W2, W3 = (InWindow(iri(f"W{n}"), each) for n, each in enumerate((P, Q, R), 1))
 CLAUSES = "WINDOW :W1 { ?x :p ?y } WINDOW :W2 { ?x :q ?y } WINDOW :W3 { ?x :r ?y }"
@@ -372,7 +378,22 @@ PATTERNS = {
     ),
     "OPTIONAL of static knowledge": (
         "WINDOW :W1 { ?x :p ?y } ?x :a ?z . ?z :b ?x OPTIONAL { ?x :c ?u }",
-        OuterJoin(together(W1, Background(STATIC)), BGP((triple(X, "c", Var("u")),))),
+        optional(together(W1, Background(STATIC)), BGP((triple(X, "c", Var("u")),))),
+    ),
+    "OPTIONAL of a window": (
+        "WINDOW :W1 { ?x :p ?y } OPTIONAL { WINDOW :W2 { ?x :q ?y } }",
+        optional(W1, W2),
+    ),
+    "a path and a triple of one element": (
+        "WINDOW :W1 { ?x :p+ ?y . ?x :q ?z }",
+        InWindow(
+            iri("W1"),
+            Join(
+                PathPattern(X, OneOrMore(iri("p")), Y, ELEMENT),
+                BGP((triple(X, "q", Var("z")),), ELEMENT),
+                scope=ELEMENT,
+            ),
+        ),
     ),
     "MINUS of a window": (
         "WINDOW :W1 { ?x :p ?y } MINUS { WINDOW :W2 { ?x :q ?y } }",

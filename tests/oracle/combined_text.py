@@ -10,6 +10,7 @@ from oracle.sequence_text import SequenceWriter, Written, joined, parsed_pattern
 from oracle.vocabulary import PROLOGUE
 from oracle.window_model import EventSequence, InWindow, Member
 from penstock.algebra import Call, Exists, Extend, Filter, Minus, OuterJoin, Pattern, Query, Union_, Var
+from penstock.algebra.relations import INTERSECTS, IntervalRule
 from penstock.languages import parse_query
 from penstock.terms import NamedNode
 
@@ -20,9 +21,14 @@ class CombiningWriter(SequenceWriter):
     """Some of its queries go on from event clauses; `more` is where what it adds comes from."""
 
     def __init__(
-        self, random: Random, static: Sequence[NamedNode | None], further: Random, more: Random
+        self,
+        random: Random,
+        static: Sequence[NamedNode | None],
+        further: Random,
+        paths: Random,
+        more: Random,
     ) -> None:
-        super().__init__(random, static, further)
+        super().__init__(random, static, further, paths)
         self.more = more
 
     def selected(
@@ -41,7 +47,9 @@ class CombiningWriter(SequenceWriter):
         if self.chance(0.4):
             text = time_condition(self.random)
             condition, text = _condition(text), f" FILTER ({text})"
-        found = OuterJoin(pattern, other.pattern, condition=condition)
+        found = OuterJoin(
+            pattern, other.pattern, INTERSECTS, condition=condition, interval=IntervalRule.INTERSECTION
+        )
         return found, f"{{ {where} }} OPTIONAL {{ {other.text}{text} }}", _both(names, other.names)
 
     def _union(self, pattern: Pattern, where: str, names: list[str]) -> tuple[Pattern, str, list[str]]:

@@ -52,6 +52,7 @@ from penstock.algebra import (
     Var,
 )
 from penstock.algebra.scopes import ELEMENT, STREAM
+from penstock.algebra.scopes import Scope as AlgebraScope
 from penstock.functions import chance
 
 PAIRS_AT_MOST = 200_000
@@ -95,8 +96,7 @@ class Scope:
         return reads_a_stream(node, self.active, self.dataset)
 
     def solutions(self, pattern: Pattern) -> list[Solution]:
-        is_leaf = isinstance(pattern, (BGP, PathPattern))
-        if is_leaf and pattern.scope == ELEMENT and pattern != BGP((), ELEMENT):
+        if pattern.scope == ELEMENT and pattern != BGP((), ELEMENT):
             return _in_elements(pattern, self)
         return OPERATORS[type(pattern)](pattern, self)
 
@@ -106,9 +106,17 @@ def evaluate_pattern(pattern: Pattern, scope: Scope) -> list[Solution]:
     return scope.solutions(pattern)
 
 
-def _in_elements(pattern: BGP | PathPattern, scope: Scope) -> list[Solution]:
+def with_scope(pattern: Pattern, scope: AlgebraScope) -> Pattern:
+    """Triples, paths or a join of these with another scope; what EXISTS has substituted has none."""
+    if isinstance(pattern, Join):
+        left, right = with_scope(pattern.left, scope), with_scope(pattern.right, scope)
+        return replace(pattern, left=left, right=right, scope=scope)
+    return pattern if isinstance(pattern, Values) else replace(pattern, scope=scope)
+
+
+def _in_elements(pattern: Pattern, scope: Scope) -> list[Solution]:
     """The solutions in the graph of each element that is not empty, each with the element's interval."""
-    everywhere = replace(pattern, scope=STREAM)
+    everywhere = with_scope(pattern, STREAM)
     return [
         replace(one, start=start, end=end)
         for source in scope.active
@@ -276,29 +284,25 @@ def _optional_join(
     optional: list[Solution],
     related: Callable[[Solution, Solution], bool],
     condition,
+    interval: str,
     scope: Scope,
 ) -> list[Solution]:
     """All combinations that are related and satisfy F, and each required one without any.
 
     F sees the interval of the combination, in both parts.
     """
-    scope.effort.spend(required, optional)
     result = []
     for one in required:
-        matched = [
-            combine(one, other)
-            for other in optional
-            if compatible(one, other)
-            and related(one, other)
-            and (condition is None or satisfies(condition, combine(one, other), scope))
-        ]
+        pairs = _pairs([one], optional, related, interval, scope)
+        matched = [each for each in pairs if condition is None or satisfies(condition, each, scope)]
         result += matched or [one]
     return result
 
 
 def outer_join(node: OuterJoin, scope: Scope) -> list[Solution]:
     """LeftJoin(Ω, Ω′, F): the optional ω′ must have ended not later than ω. EqLeftJoin(Ω, Ω′, F): it
-    has the same interval. SeqRightJoin(Ω′, Ω, F): it is the left side and lies before ω.
+    has the same interval. SeqRightJoin(Ω′, Ω, F): it is the left side and lies before ω. In windows of
+    elements: those of JOIN(Ω, Ω′) that satisfy F, and each ω that is in none of them.
     """
     related = RELATIONS[node.relation.name]
     if node.optional is Side.LEFT:
@@ -312,6 +316,7 @@ def outer_join(node: OuterJoin, scope: Scope) -> list[Solution]:
         evaluate_pattern(optional, scope),
         of_required,
         node.condition,
+        node.interval.value,
         scope,
     )
 

@@ -6,9 +6,11 @@ from dataclasses import fields, replace
 from random import Random
 
 from oracle.cases import Case, Element, StreamData
+from oracle.evaluate import with_scope
 from oracle.generator import make_case
 from oracle.stream_data import delayed, random_triple
 from penstock import algebra as a
+from penstock.algebra.relations import ANY
 
 
 def scoped(node, random: Random, share: float):
@@ -17,10 +19,19 @@ def scoped(node, random: Random, share: float):
         return tuple(scoped(each, random, share) for each in node)
     if not isinstance(node, a.Node):
         return node
+    if isinstance(node, a.Join) and _of_leaves(node) and random.random() < share:
+        return with_scope(node, a.ELEMENT)
     changed = {each.name: scoped(getattr(node, each.name), random, share) for each in fields(node)}
     if isinstance(node, (a.BGP, a.PathPattern)) and random.random() < share:
         changed["scope"] = a.ELEMENT
     return replace(node, **changed)
+
+
+def _of_leaves(node: a.Pattern) -> bool:
+    """Triples, paths, and joins of these."""
+    if isinstance(node, a.Join):
+        return node.relation == ANY and all(map(_of_leaves, node.parts))
+    return isinstance(node, a.PathPattern) or (isinstance(node, a.BGP) and bool(node.triples))
 
 
 def in_event_mode(query: a.Query) -> a.Query:

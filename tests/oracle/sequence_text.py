@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from oracle.evaluate import with_scope
 from oracle.expression_text import condition
 from oracle.query_text import CONSTANTS, POOLS
 from oracle.vocabulary import PREDICATES, PROLOGUE, WEIGHTS, iri
@@ -17,6 +18,8 @@ from penstock.terms import NamedNode
 
 BODY = "{{ {0} }}"
 PATHS = (":knows+", "^:near", ":knows/:near", ":knows?", "(:near|:knows)*")
+ALONGSIDE = (":knows+", "^:knows?", ":near|:knows/:near", "(:near|:knows)*", "!(:price|^:near)")
+"""Paths that SPARQL does not make triples of."""
 NESTED = (":knows/[:near]", "(:knows[:price]|^:near)+", "next::[self:::near]/:knows?")
 RUN_AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST", "LAST")
 
@@ -48,11 +51,13 @@ class SequenceWriter:
         random: Random,
         static: Sequence[NamedNode | None],
         further: Random | None = None,
+        paths: Random | None = None,
         *,
         repeating: bool = False,
     ) -> None:
         self.random = random
         self.further = further  # of FILTERs in members and of more background: the rest is the same without
+        self.paths = paths  # of paths beside triples, likewise
         self.static = static  # the names of the static graphs
         self.repeating = repeating  # sequences mostly have repetitions
         self.windows: list[NamedNode] = []
@@ -84,10 +89,21 @@ class SequenceWriter:
     def triples(self) -> Written:
         """A TriplesTemplate: one or two triples that an element must have together."""
         parts = [self.triple("x" if self.chance(0.95) else "y") for _ in range(1 + self.chance(0.08))]
+        parts = self.with_paths(parts)
         text = " . ".join(part.text for part in parts)
-        bgp = replace(parsed_pattern(text), scope=ELEMENT)
         names = tuple(dict.fromkeys(name for part in parts for name in part.names))
-        return self.filtered(Written(bgp, text, names), 0.15)
+        return self.filtered(Written(with_scope(parsed_pattern(text), ELEMENT), text, names), 0.15)
+
+    def with_paths(self, parts: list[Written]) -> list[Written]:
+        """Sometimes with paths that the same element must have, before the triples, behind or between."""
+        random = self.paths
+        if random is None or random.random() >= 0.08:
+            return parts
+        for _ in range(random.choice((1, 1, 2))):
+            begin, end = random.choice("xxxyz"), random.choice(("y", "z", self.new_name("o")))
+            path = Written(None, f"?{begin} {random.choice((*ALONGSIDE, *NESTED))} ?{end}", (begin, end))
+            parts.insert(random.randrange(len(parts) + 1), path)
+        return parts
 
     def filtered(self, part: Written, probability: float) -> Written:
         """Sometimes with a FILTER; it sees what the part binds, and nothing of what others bind."""

@@ -414,13 +414,14 @@ def _plain_triple(writer: QueryWriter, subject: str) -> Part:
 
 def of_elements(random: Random, data: Case, language: str) -> tuple[ContinuousQuery, str]:
     convention = CONVENTIONS[language]
-    further, more = (Random(f"{word} {data.seed}") for word in ("further", "combined"))
+    words = ("further", "paths", "combined")
+    further, paths, more = (Random(f"{word} {data.seed}") for word in words)
     static = [graph.name for graph in data.graphs]
     if data.seed >= REPEATED:
-        writer = SequenceWriter(random, static, further, repeating=True)
+        writer = SequenceWriter(random, static, further, paths, repeating=True)
     else:
         kind = BoundedWriter if is_bounded(data.seed) else CombiningWriter
-        writer = kind(random, static, further, more)
+        writer = kind(random, static, further, paths, more)
     query, body, names = writer.query()
     windows = random_windows(random, data, convention, names)
     return (

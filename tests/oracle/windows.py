@@ -15,7 +15,7 @@ from math import lcm
 
 from oracle import sequences  # noqa: F401  (SEQ becomes an operator)
 from oracle.cases import Element
-from oracle.evaluate import Effort, Scope, evaluate_pattern
+from oracle.evaluate import Effort, Scope, evaluate_pattern, with_scope
 from oracle.model import (
     ActiveGraph,
     Solution,
@@ -42,7 +42,7 @@ from oracle.window_model import (
     WindowSpec,
 )
 from penstock.algebra import BGP, Graph, PathPattern, Pattern, Var
-from penstock.algebra.scopes import STREAM
+from penstock.algebra.scopes import ELEMENT, STREAM
 from penstock.functions.ordering import total_key
 from penstock.terms import XSD, Literal, NamedNode
 from penstock.timeline import format_instant
@@ -357,7 +357,8 @@ class AtInstant(Scope):
         if isinstance(pattern, Graph) and isinstance(pattern.name, Var):
             named = {name: g for name, g in self.dataset.named.items() if name not in self.contents}
             return [one for name in named for one in self.in_named(pattern, name)]
-        if self.inside is not None and isinstance(pattern, (BGP, PathPattern)):
+        of_one = isinstance(pattern, (BGP, PathPattern)) or pattern.scope == ELEMENT
+        if self.inside is not None and of_one:
             return self.in_elements(pattern, self.inside)
         return super().solutions(pattern)
 
@@ -367,9 +368,9 @@ class AtInstant(Scope):
         found = evaluate_pattern(node.pattern, replace(self, active=self.dataset.named[name]))
         return [combine(each, is_named) for each in found if compatible(each, is_named)]
 
-    def in_elements(self, pattern: BGP | PathPattern, shown: Content) -> list[Solution]:
+    def in_elements(self, pattern: Pattern, shown: Content) -> list[Solution]:
         """(16): ⟨μ, [t₁, t₂]⟩ such that μ(P) ⊆ g for an element ⟨g, [t₁, t₂]⟩ of the window."""
-        everywhere = replace(pattern, scope=STREAM)
+        everywhere = with_scope(pattern, STREAM)
         result = []
         for held in shown:
             alone = replace(self, inside=None, active=(StaticGraph(held.triples),))

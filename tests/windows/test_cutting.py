@@ -73,16 +73,31 @@ def test_what_is_optional_comes_from_another_window():
         "SELECT RSTREAM ?x ?y FROM NAMED WINDOW :W ON :s1 [RANGE 9s] FROM NAMED WINDOW :V ON :s1 [RANGE 2s] "
         "WHERE { WINDOW :W { ?x :p :a } OPTIONAL { WINDOW :V { ?x :q ?y } } }"
     )
-    case = case_of(text, at(0, 3, "c q b"), at(4, 4, "c p a"), at(8, 8, "d q a"))
-    # At 4 what is optional is cut to [2, 3]; at 5.000001 it has left its window.
+    case = case_of(text, at(0, 3, "c q b"), at(1, 4, "c p a"), at(8, 8, "d q a"))
+    # At 4 what is optional is cut to [2, 3], and so is what both have in common; at 5.000001 it has left its
+    # window. From 10 on the other window cuts, too.
     assert given(case) == [
-        (4, {"x": "c", "y": "b"}, 2, 4),
-        (5.000001, {"x": "c"}, 4, 4),
-        (6.000001, {"x": "c"}, 4, 4),
-        (8, {"x": "c"}, 4, 4),
-        (10.000001, {"x": "c"}, 4, 4),
-        (12.000001, {"x": "c"}, 4, 4),
+        (4, {"x": "c", "y": "b"}, 2, 3),
+        (5.000001, {"x": "c"}, 1, 4),
+        (6.000001, {"x": "c"}, 1, 4),
+        (8, {"x": "c"}, 1, 4),
+        (10.000001, {"x": "c"}, 1.000001, 4),
+        (12.000001, {"x": "c"}, 3.000001, 4),
     ]
+
+
+def test_what_is_optional_extends_the_join():
+    """With a partner the answers are those of the join; without one, what is there stays as it is."""
+    head = "SELECT RSTREAM ?x ?y FROM NAMED WINDOW :W ON :s1 [RANGE 9s SLIDE 3s] REPORT ON CLOSE WHERE "
+    other = "WINDOW :W { ?x :q ?y }"
+    elements = (at(0, 3, "c p a"), at(2, 5, "c q b"), at(4, 6, "c q d"), at(5, 7, "e p a"))
+    joined = given(case_of(f"{head} {{ WINDOW :W {{ ?x :p :a }} {other} }}", *elements))
+    extended = given(case_of(f"{head} {{ WINDOW :W {{ ?x :p :a }} OPTIONAL {{ {other} }} }}", *elements))
+    assert (6, {"x": "c", "y": "b"}, 2, 3) in joined
+    assert joined == [each for each in extended if "y" in each[1]]
+    alone = [each for each in extended if "y" not in each[1]]
+    assert (3, {"x": "c"}, 0, 3) in alone and (9, {"x": "e"}, 5, 7) in alone
+    assert (6, {"x": "c"}, 0, 3) not in alone
 
 
 def test_solutions_of_a_union_are_cut_each_by_its_window():

@@ -109,13 +109,15 @@ class PathPattern(Atom):
 class Join(TwoSided):
     """Compatible solutions whose intervals are in a relation; `interval` says which one they get.
 
-    Join, `left SEQ right` (SeqJoin), `left EQUALS right` (EqJoin).
+    Join, `left SEQ right` (SeqJoin), `left EQUALS right` (EqJoin). Of triples and paths in one element: with
+    the scope ELEMENT, as both sides have it.
     """
 
     left: "Pattern"
     right: "Pattern"
     relation: Relation = ANY
     interval: IntervalRule = HULL
+    scope: Scope = STREAM
 
     meets = True
 
@@ -163,6 +165,8 @@ class Join(TwoSided):
         return self.interval is HULL and self.relation.ends_first(SIDES[place])
 
     def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
+        if self.scope != STREAM:  # an element is known at its end
+            return ()
         by_watermark = Meeting(self.relation, self.interval)
         meeting = Meeting(self.relation, self.interval, bound, longest)
         kept = [
@@ -181,7 +185,8 @@ class OuterJoin(TwoSided):
 
     OPTIONAL (LeftJoin: the right side counts if it ended not later), `left OPTIONALSEQ right`
     (SeqRightJoin: the *left* side is optional and lies before), `left EQUALSOPTIONAL right`
-    (EqLeftJoin: the right side is optional and simultaneous). The relation reads (left, right).
+    (EqLeftJoin: the right side is optional and simultaneous). The relation reads (left, right). In windows
+    of elements OPTIONAL extends the join there is: what has an instant in common, with that interval.
     """
 
     left: "Pattern"
@@ -189,6 +194,7 @@ class OuterJoin(TwoSided):
     relation: Relation = ENDED
     optional: Side = Side.RIGHT
     condition: Expression | None = None
+    interval: IntervalRule = HULL
 
     meets = True
 
@@ -212,6 +218,8 @@ class OuterJoin(TwoSided):
         return certain[1 - self.absent]
 
     def part_bounds(self, bound: Bound, own: Bound) -> tuple[Bound, ...]:
+        if self.interval is not HULL:  # what is in common may be shorter than either side
+            return None, None
         # Inside a required solution that is short enough there is none that is too long.
         optional = tighter(own, bound if self.relation.inside(self.optional) else None)
         return (optional, bound) if self.optional is Side.LEFT else (bound, optional)

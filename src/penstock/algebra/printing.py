@@ -124,10 +124,11 @@ def _form(node) -> Form:
             return ("path", *_scope(node), _form(node.subject), _form(node.path), _form(node.object))
         case a.Join():
             interval = () if node.interval is HULL else (node.interval.value,)
-            return (node.operator, *interval, _form(node.left), _form(node.right))
+            return (node.operator, *_scope(node), *interval, _form(node.left), _form(node.right))
         case a.OuterJoin():
+            interval = () if node.interval is HULL else (node.interval.value,)
             condition = () if node.condition is None else (_form(node.condition),)
-            return (node.operator, _form(node.left), _form(node.right), *condition)
+            return (node.operator, *interval, _form(node.left), _form(node.right), *condition)
         case a.Filter():
             return ("Filter", _form(node.condition), _form(node.pattern))
         case a.Extend():
@@ -209,7 +210,7 @@ def _report(report: Report) -> tuple[Form, ...]:
     return (*(word for word in words if getattr(report, word)), *period, report.tick.value)
 
 
-def _scope(node: a.BGP | a.PathPattern | a.Query) -> tuple[str, ...]:
+def _scope(node: a.BGP | a.PathPattern | a.Join | a.Query) -> tuple[str, ...]:
     return () if node.scope == STREAM else (str(node.scope).lower(),)
 
 

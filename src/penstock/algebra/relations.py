@@ -104,7 +104,7 @@ class Relation:
 
     def outer_word(self, optional: Side) -> str:
         """The same as an author writes it: OPTIONAL, OPTIONALSEQ, EQUALSOPTIONAL."""
-        if self == ENDED:
+        if self in (ENDED, INTERSECTS):
             return "OPTIONAL"
         return f"OPTIONAL{self.name}" if optional is Side.LEFT else f"{self.name}OPTIONAL"
 

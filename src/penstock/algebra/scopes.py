@@ -1,4 +1,4 @@
-"""What a basic graph pattern or a path may combine: triples of a stream, or of one element.
+"""What a basic graph pattern, a path or a join of these may combine: triples of a stream, or of one element.
 
 Decision 0008 has the definitions; windows say for themselves what they show (decision 0013).
 """

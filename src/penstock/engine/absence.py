@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from penstock.algebra.relations import ENDED, IntervalRule, Meeting, Side
+from penstock.algebra.relations import ENDED, Meeting, Side
 from penstock.columns.frame import Frame, Pairs
 from penstock.engine.chains import probe_pairs
 from penstock.engine.expressions import FALSE, TRUE, Evaluator
@@ -144,8 +144,6 @@ class Combining:
         self.step = step
         self.vars = vars
         self.seeking = vars + tuple(tag for _, tag in step.tags)
-        keeps_own = step.interval is IntervalRule.LEFT
-        self.interval = ("left", "left") if keeps_own else ("least", "greatest")
         self.evaluator = evaluator
         self.key = key
 
@@ -153,13 +151,21 @@ class Combining:
         """All combinations of rows for which the condition holds, and each row that has none."""
         matched = np.zeros(len(due), bool)
         for rows, partners, which in optional.pairs(due):
-            both: Frame = Pairs(due, rows, partners, which, self.vars, self.interval)
+            interval = self._interval(due, rows, partners, which)
+            both: Frame = Pairs(due, rows, partners, which, self.vars, interval)
             if self.step.condition is not None:
                 holds = self.evaluator.holds(self.step.condition, self._marked(both, sought))
                 rows, both = rows[holds], both.take(holds)
             matched[rows] = True
             yield both
         yield due.take(~matched).project(self.vars)
+
+    def _interval(self, due: Frame, rows: np.ndarray, partners: Frame, which: np.ndarray) -> tuple[str, str]:
+        """Where combinations of some rows have theirs from; all of a side are timeless, or none is."""
+        sides = (Side.LEFT, due, rows[:1]), (Side.RIGHT, partners, which[:1])
+        return self.step.meeting.interval_of(
+            side for side, frame, first in sides if (frame.start[first] > frame.end[first]).any()
+        )
 
     def _marked(self, frame: Frame, sought: list[Since]) -> Frame:
         tagged = frame

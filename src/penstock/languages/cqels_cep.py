@@ -125,6 +125,12 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
         joined = a.Join(events, other, INTERSECTS, IntervalRule.INTERSECTION)
         return joined if tree is None else placed(joined, self.source.keyword_of(tree))
 
+    def _add_optional(self, before: a.Pattern, tree: Tree) -> a.Pattern:
+        """What JOIN has, and what has no partner in it."""
+        optional = super()._add_optional(before, tree)
+        optional = replace(optional, relation=INTERSECTS, interval=IntervalRule.INTERSECTION)
+        return placed(optional, self.source.keyword_of(tree))
+
     # --- event clauses ------------------------------------------------------------------------
 
     def _event_clause(self, tree: Tree) -> a.Pattern | None:
@@ -144,6 +150,12 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
         written = []
         for member in tree.children:
             token = member.children[0]
+            if isinstance(token, Tree) and token.data == "repeated_window":
+                raise self.source.error(
+                    "a repetition of windows is not built yet",
+                    self.extent(token),
+                    "a repetition stands in a window: WINDOW :W { SEQ({ … }, { … }+, { … }) }",
+                )
             if not isinstance(token, Token):
                 raise self.source.error(
                     "SEQ outside of windows is about windows, and here is a group",
@@ -192,10 +204,10 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
         for member in tree.children:
             inside, negated = member.children[0], member.data == "negated_member"
             place = self.extent(member)
-            if isinstance(inside, Token):
+            if isinstance(inside, Token) or inside.data == "repeated_window":
                 raise self.source.error(
                     "SEQ in a window is about triples, and here is a name",
-                    inside,
+                    place,
                     "write { … }; a SEQ of windows stands beside them: SEQ(:W1, !:W2, :W3)",
                 )
             if inside.data == "repetition":
@@ -218,13 +230,15 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
             raise self.source.error(
                 "an event has at least one triple", self.extent(tree), "say what is looked for"
             )
-        if not isinstance(pattern, (a.BGP, a.PathPattern)):
-            raise self.source.error(
-                "a path and other triples cannot stand together in a window",
-                self.extent(tree),
-                "give the path a WINDOW clause, or a member, of its own",
-            )
-        return self._filtered(replace(pattern, scope=ELEMENT), tree)
+        return self._filtered(_in_one_element(pattern), tree)
+
+
+def _in_one_element(pattern: a.Pattern) -> a.Pattern:
+    """Triples and paths, and the joins of them, with the scope of one element."""
+    if isinstance(pattern, a.Join):
+        parts = (_in_one_element(part) for part in pattern.parts)
+        return replace(pattern, **dict(zip(("left", "right"), parts, strict=True)), scope=ELEMENT)
+    return replace(pattern, scope=ELEMENT)
 
 
 @once

@@ -23,6 +23,11 @@ def is_variable(column: str) -> bool:
     return not column.startswith((MARK, TAG, OWN, OTHER, ELEMENT, WORLD, STATE, PLACE, AT, BEGAN))
 
 
+def without_element(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns but that of the element."""
+    return tuple(column for column in columns if column != ELEMENT)
+
+
 def own(name: str) -> str:
     """The column with what a solution binds itself, where an outer binding of EXISTS is substituted."""
     return OWN + name

@@ -313,10 +313,10 @@ class Join(Step):
 class Outer(Absence):
     """The optional joins: `required` rows with what matches of `optional`, or alone.
 
-    The relation reads (required, optional); in all of them the optional row never ends later.
+    The relation reads (required, optional). Where rows stay, the optional one never ends later.
     The condition may bound the combination's duration: `within` follows from it. Each EXISTS of the
     condition is a column `marks[i]`, true where the combination finds a solution of `sought[i]`.
-    `interval`: the hull; LEFT if combinations keep the required row's interval (DESCRIBE).
+    `interval`: the hull, or the intersection; LEFT if combinations keep the required row's (DESCRIBE).
     """
 
     required: Step

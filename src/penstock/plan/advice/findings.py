@@ -246,7 +246,7 @@ def _cartesian(
     if pattern.shows is not None:
         conditions = ()
     parts = children(pattern)
-    if pattern.meets and len(parts) == 2:
+    if pattern.meets and len(parts) == 2 and pattern.scope == STREAM:
         left, right = map(possible, parts)
         if (
             all(reads_stream(part, dataset) for part in parts)

@@ -113,8 +113,11 @@ class Compiler(RepetitionCompiler):
     def pattern(self, node: a.Pattern, context: Context) -> Step:
         if context.outer is not None and is_independent(node, context.outer.vars):
             return context.outer.matching(self.pattern(node, replace(context, outer=None)))
-        if context.window is not None and isinstance(node, (a.BGP, a.PathPattern)):
+        if context.window is not None and (node.leaves or node.scope == ELEMENT):
             return self.in_element(node, context)
+        if node.scope == ELEMENT and not context.element:
+            step = self.pattern(node, replace(context, element=True))
+            return step if context.event else columns_of(step, hidden.without_element(step.vars))
         compiled = getattr(self, "_" + type(node).__name__.rstrip("_").lower(), None)
         if compiled is None:
             raise UnknownNode(node, "how it is compiled")
@@ -189,9 +192,6 @@ class Compiler(RepetitionCompiler):
     def bgp(self, node: a.BGP, context: Context) -> Step:
         if not node.triples:
             return UNIT
-        if not context.element and node.scope != STREAM:
-            step = self.bgp(node, replace(context, element=True))
-            return step if context.event else columns_of(step, tuple(filter(hidden.is_variable, step.vars)))
         if len(node.triples) == 1:
             return self.scan(node.triples[0], context)
         scans = [self.scan(triple, context, unique=False) for triple in node.triples]
@@ -214,7 +214,8 @@ class Compiler(RepetitionCompiler):
         if node.relation == ANY and node.interval is HULL and UNIT in (left, right):
             return right if left == UNIT else left
         right, began = self.apart(left, right)
-        step = steps.Join(left, right, node.relation, node.interval, context.within)
+        relation = node.relation if node.scope == STREAM else context.relation
+        step = steps.Join(left, right, relation, node.interval, context.within)
         in_common = node.interval is IntervalRule.INTERSECTION
         if began is not None:
             step = Begun(step, began, later=in_common)
@@ -246,7 +247,7 @@ class Compiler(RepetitionCompiler):
     # --- absence ---
 
     def _outerjoin(self, node: a.OuterJoin, context: Context) -> Step:
-        if not node.relation.ends_by(node.optional):
+        if not self.windows and not node.relation.ends_by(node.optional):
             raise QueryError(
                 f"{node.word} would have to wait for ever: its optional side may end after the required one",
                 hint="only what ends not later than the required side can be optional",
@@ -287,10 +288,11 @@ class Compiler(RepetitionCompiler):
             tuple(var for var, _ in marks),
             tuple(step for _, step in marks),
             context.passing,
-            tags=tuple(tags),
+            node.interval,
+            tuple(tags),
         )
         if began is not None:
-            step = Begun(step, began, later=False)
+            step = Begun(step, began, later=node.interval is IntervalRule.INTERSECTION)
         return step if outer is None else outer.unseen(step, columns)
 
     def _minus(self, node: a.Minus, context: Context) -> Step:

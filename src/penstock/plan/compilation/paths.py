@@ -87,7 +87,7 @@ class PathCompiler(NestedCompiler):
 
     def _conjuncts(self, node: a.Pattern, context: Context) -> Iterator[tuple[a.Pattern, Context]]:
         """What a group joins, each with what holds for it."""
-        if isinstance(node, a.Join) and node.relation == ANY and node.interval is HULL:
+        if isinstance(node, a.Join) and (node.relation, node.interval, node.scope) == (ANY, HULL, STREAM):
             for child, below in self._children(node, context):
                 yield from self._conjuncts(child, below)
         elif _is_static_path(node, context):
@@ -100,8 +100,6 @@ class PathCompiler(NestedCompiler):
             yield node, context
 
     def _pathpattern(self, node: a.PathPattern, context: Context) -> Step:
-        if node.scope != STREAM:
-            context = replace(context, element=True)
         if context.outer is None:
             return self._between(node, context)
         ends = [end.name for end in (node.subject, node.object) if isinstance(end, a.Var)]
@@ -127,8 +125,7 @@ class PathCompiler(NestedCompiler):
             step = steps.Select(step, a.Call("SAMETERM", (a.Var(x), a.Var(y))))
             ends = {x: node.subject}
         kept = {column: end.name for column, end in ends.items() if isinstance(end, a.Var)}
-        if context.event:
-            kept |= dict.fromkeys(context.hidden, *context.hidden)
+        kept |= {column: column for column in context.hidden}
         if context.outer is not None:
             step = context.outer.tagged(step)
             kept[context.outer.tag] = context.outer.tag

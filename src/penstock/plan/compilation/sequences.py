@@ -14,7 +14,6 @@ from functools import reduce
 
 from penstock.algebra import nodes as a
 from penstock.algebra.relations import ANY, ENDED, HULL, INTERSECTS, SEQ, IntervalRule, Relation
-from penstock.algebra.scopes import ELEMENT
 from penstock.algebra.sequences import sequence_problem
 from penstock.algebra.windows import Cuts, Kind, View, WindowSpec, reaches_back_as_far
 from penstock.errors import QueryError
@@ -180,7 +179,7 @@ class SequenceCompiler(PathCompiler):
     @abstractmethod
     def with_repetitions(self, node: a.EventSequence, context: Context) -> Step: ...
 
-    def in_element(self, leaf: a.BGP | a.PathPattern, context: Context) -> Step:
+    def in_element(self, node: a.Pattern, context: Context) -> Step:
         """The solutions of a pattern in single elements that a window shows; a column may tell in which."""
         window, element = context.window, context.told_by
         own = frozenset((window,))
@@ -188,10 +187,10 @@ class SequenceCompiler(PathCompiler):
             own = in_elements(window)
         alone = replace(context.dataset, default=own)
         inside = replace(context, window=None, told_by=None, within=None, dataset=alone)
+        step = self.pattern(node, replace(inside, element=True))
         if element is None:
-            step = self.pattern(replace(leaf, scope=ELEMENT), inside)
+            step = columns_of(step, hidden.without_element(step.vars))
         else:
-            step = self.bgp(leaf, replace(inside, element=True))
             step = steps.Rename(step, tuple(element if var == hidden.ELEMENT else var for var in step.vars))
         if window.spec.kind is not Kind.TRIPLES:
             step = Windowed(step, window.spec, timeless=False)
