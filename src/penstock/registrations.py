@@ -8,6 +8,7 @@ import re
 import secrets
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -198,8 +199,9 @@ class Registrations:
         """Registers a query: a file (a path object or a name that ends in .rq), or its text.
 
         A file or text may hold several queries and rules, one after the other; they are then called
-        name, name-2 and so on. INSERT … WHERE … is a rule as in `add_rules`. `language` is one of
-        ep-sparql, sparql, cqels-cep, c-sparql and rsp-ql; without it the ending tells, or the text.
+        name, name-2 and so on, whatever REGISTER calls them; a stream that it names keeps its IRI. INSERT …
+        WHERE … is a rule as in `add_rules`. `language` is one of ep-sparql, sparql, cqels-cep, c-sparql and
+        rsp-ql; without it the ending tells, or the text.
         """
         if not isinstance(query, (str, os.PathLike)):
             raise UsageError(
@@ -212,7 +214,8 @@ class Registrations:
             found = pipeline.read(query, language=language, name=name)
         else:
             found = read_rules(query, language=language, origin=name, name=name)
-        self.queries += pipeline.in_scope(found.queries, self.query_scope)
+        queries = pipeline.in_scope(found.queries, self.query_scope)
+        self.queries += queries if name is None else [replace(query, name=name) for query in queries]
         self._rule_texts.append(found)
         return self
 

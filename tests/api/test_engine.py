@@ -36,6 +36,17 @@ def test_queries_are_called_by_their_names(tmp_path):
         engine.solutions("rises")
 
 
+def test_a_name_that_is_given_counts_more_than_that_of_a_registration(tmp_path):
+    text = "PREFIX : <http://e/> REGISTER STREAM :hot AS CONSTRUCT { ?s :is :hot } "
+    text += "FROM STREAM :s [RANGE 10s STEP 10s] WHERE { ?s :p ?v }"
+    path = tmp_path / "file.csparql"
+    path.write_text(text)
+    engine = penstock.Engine().add_query(text, name="x").add_query(path, name="y").add_query(text)
+    engine.add_query(f"{text} ; {text}", name="z")
+    assert engine.names == ["x", "y", "hot", "z", "z-2"]
+    assert {query.stream.value for query in engine.queries} == {"http://e/hot"}
+
+
 def test_a_module_brings_all_its_queries(tmp_path):
     engine = penstock.Engine()
     path = tmp_path / "pumps.rq"
