@@ -225,7 +225,7 @@ class OuterJoin(TwoSided):
         return (optional, bound) if self.optional is Side.LEFT else (bound, optional)
 
     def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
-        if self.interval is IntervalRule.INTERSECTION:  # in one window, what ends in it has the same in common
+        if self.interval is IntervalRule.INTERSECTION:  # what ends in one window has the same in common
             return cut_alike(parts)
         return None if self.relation.compares_starts and any(parts) else cut_alike(parts)
 
