@@ -5,6 +5,7 @@
     python tests/agreement/long_run.py events FIRST COUNT    the same, with queries for each element by itself
     python tests/agreement/long_run.py sql FIRST COUNT       20,000 elements and more each
     python tests/agreement/long_run.py lives FIRST COUNT     other queries come and go meanwhile
+    python tests/agreement/long_run.py queries FIRST COUNT   queries of all languages come, go and change
     python tests/agreement/long_run.py changing FIRST COUNT  histories of rows that come and leave
     python tests/agreement/long_run.py windows FIRST COUNT   continuous queries: windows, reports, sequences
     python tests/agreement/long_run.py chains FIRST COUNT    queries in several languages that read each other
@@ -35,6 +36,9 @@ from agreement.chain_runs import everything_by_engine  # noqa: E402
 from agreement.changing_runs import differences  # noqa: E402
 from agreement.engine_runs import engine_answers  # noqa: E402
 from agreement.histories import make_history  # noqa: E402
+from agreement.history_definition import ByDefinition, differs  # noqa: E402
+from agreement.history_runs import ByThemselves, given_by_run  # noqa: E402
+from agreement.history_runs import compared as compared_queries  # noqa: E402
 from agreement.navigation import static_case  # noqa: E402
 from agreement.other_queries import disturbed  # noqa: E402
 from agreement.window_runs import given_by_engine  # noqa: E402
@@ -44,6 +48,8 @@ from oracle.closure import NoClosure  # noqa: E402
 from oracle.evaluate import TooManySolutions  # noqa: E402
 from oracle.generator import answers, cases, make_case  # noqa: E402
 from oracle.outputs import everything  # noqa: E402
+from oracle.query_histories import make_history as make_query_history  # noqa: E402
+from oracle.query_histories import shrunk_history as shrunk_query_history  # noqa: E402
 from oracle.scopes import event_case, scope_case  # noqa: E402
 from oracle.stream_data import delayed  # noqa: E402
 from oracle.window_generator import given_by, make_window_case, shrunk_window_case  # noqa: E402
@@ -116,6 +122,24 @@ def with_others(seed: int) -> Outcome | None:
             raise Differs(f"{case}\nlives begin at {lives.cuts}: {lives.found} instead of {expected}")
         return sum(each.total() for each in expected), bool(case.late)
     return None
+
+
+def coming_and_going(seed: int) -> Outcome | None:
+    """Compares what queries give that begin at any time: each as by itself, and as the oracle says."""
+    history, shards, restore = make_query_history(seed), SHARDS[seed % len(SHARDS)], seed % 5 > 2
+    given = given_by_run(history, shards, restore=restore)
+    count, lines = compared_queries(given, ByThemselves(history))
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    try:
+        lines += compared_queries(given, ByDefinition(history))[1]
+    except (TooManySolutions, NoClosure, TooSlow):
+        pass  # that is said of each query by itself, then
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    if lines:
+        small = shrunk_query_history(history, lambda each: differs(each, shards, restore=restore))
+        raise Differs("\n".join([str(small), f"{shards} shards, restore={restore}", *lines]))
+    return count, bool(history.data.late)
 
 
 def against_sql(seed: int) -> Outcome:
@@ -265,6 +289,7 @@ def main(kind: str, first: int, count: int) -> int:
         "sql": against_sql,
         "changing": against_changing,
         "lives": with_others,
+        "queries": coming_and_going,
         "windows": over_windows,
         "chains": in_chains,
         "closures": against_fixpoint,

@@ -54,8 +54,11 @@ def program_of(
         key=key_of(case),
         keys={query.algebra: query.key for query in before.queries} if before else {},
     )
-    if before is None:
-        return program
+    return program if before is None else going_on(program, before, batch)
+
+
+def going_on(program: Program, before: Program, batch: int) -> Program:
+    """A program that comes after another with a batch: what was in that goes on."""
     [*_, now], _ = go_on(
         [life_of(0, before.queries, before.rules)], batch - 1, program.queries, program.rules
     )

@@ -1,0 +1,33 @@
+"""Queries that begin later answer as if their streams began with them, others as if nothing had happened."""
+
+from __future__ import annotations
+
+import pytest
+
+from agreement.history_definition import ByDefinition
+from agreement.history_runs import ByThemselves, compared, given_by_run
+from oracle.closure import NoClosure
+from oracle.evaluate import TooManySolutions
+from oracle.query_histories import make_history
+from penstock.errors import QueryError
+
+
+@pytest.mark.parametrize("first", range(0, 120, 40))
+def test_queries_that_come_and_go_answer_as_by_themselves_and_as_the_oracle_says(first: int):
+    agreed = begun = by_oracle = 0
+    for seed in range(first, first + 40):
+        history = make_history(seed)
+        try:
+            given = given_by_run(history, (1, 2, 8)[seed % 3], restore=seed % 5 > 2)
+        except QueryError:
+            continue
+        assert compared(given, ByThemselves(history))[1] == [], str(history)
+        agreed += 1
+        begun += any(rows and query.begin for query, rows in given.items())
+        try:
+            count, lines = compared(given, ByDefinition(history))
+        except (TooManySolutions, NoClosure):
+            continue
+        assert lines == [], str(history)
+        by_oracle += bool(count)
+    assert agreed >= 35 and begun >= 15 and by_oracle >= 20

@@ -1,0 +1,427 @@
+"""Random histories of a run: a stream in batches, and queries that come, go and change between them.
+
+history = make_history(17)
+print(history)               # reproducible, to be put into a bug report
+
+Most queries of a history are variants of one or two of them (another projection, HAVING, FILTER, aggregate,
+stream operator, the same under another name), so that they would share most of their steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from random import Random
+
+from oracle.cases import Case, Element, GraphData, StreamData
+from oracle.query_text import QueryWriter, Style
+from oracle.rule_text import random_rules
+from oracle.stream_data import batched, delayed, random_graphs, random_streams
+from oracle.vocabulary import PROLOGUE, STREAM_NAMES, iri
+from oracle.window_generator import denser, of_elements, of_graphs, random_spec
+from oracle.window_model import CONVENTIONS, StreamOperator
+from oracle.window_text import said_in, short, window_in
+from penstock.algebra import Construct, ParsedQuery
+from penstock.algebra.nodes import with_scope
+from penstock.algebra.scopes import ELEMENT
+from penstock.languages import parse_query
+
+EP_SPARQL = "EP-SPARQL"
+OUTPUT = ":o1"
+"""The stream that queries of a history give, if some do."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A query as it is written; `by_element`: it is asked of each element by itself."""
+
+    language: str
+    text: str
+    by_element: bool = False
+
+    @cached_property
+    def parsed(self) -> ParsedQuery:
+        parsed = parse_query(self.text, language=self.language.lower())
+        return with_scope(parsed, ELEMENT) if self.by_element else parsed
+
+    @property
+    def gives(self) -> bool:
+        """Whether it gives the stream that others read."""
+        return f" {OUTPUT} AS" in self.text
+
+    @property
+    def reads(self) -> bool:
+        return f" {OUTPUT} " in self.text and not self.gives
+
+    def __str__(self) -> str:
+        mode = ", for each element" if self.by_element else ""
+        return f"[{self.language}{mode}] {self.text.removeprefix(PROLOGUE)}"
+
+
+@dataclass(frozen=True)
+class QueryHistory:
+    """Streams, graphs and the order of arrival (`data`), and the queries by name since some batches.
+
+    `lives` are (number of the first batch, queries); `closed`: elements are closed under rules.
+    """
+
+    data: Case
+    lives: tuple[tuple[int, Mapping[str, Text]], ...]
+    closed: bool = False
+
+    @property
+    def seed(self) -> int:
+        return self.data.seed
+
+    def __str__(self) -> str:
+        coming = {place for batch in self.data.batches for place in batch}
+        lines = [f"history {self.seed}: make_history({self.seed})"]
+        hidden = False
+        for line in str(self.data).splitlines()[1:]:  # without elements that never come
+            place = re.match(r"  (\d+)\.(\d+) at ", line)
+            if place or not line.startswith("      "):
+                hidden = bool(place) and tuple(map(int, place.groups())) not in coming
+            if not hidden:
+                lines.append(line)
+        if self.closed:
+            lines.append("elements are closed under rules")
+        for begin, queries in self.lives:
+            lines.append(f"from batch {begin} on")
+            lines += [f"  {name}: {text}".replace("\n", "\n      ") for name, text in queries.items()]
+        return "\n".join(lines)
+
+
+def make_history(seed: int, size: int = 20) -> QueryHistory:
+    """The history with this number; in one in three some elements are late."""
+    random = Random(f"query history {seed}")
+    streams, lateness, batches = random_streams(random, random.randint(size // 2, size))
+    arrival = [place for batch in batches for place in batch]
+    while len(batches) < 4:
+        batches = batched(random, arrival)
+    streams = [
+        StreamData(iri(STREAM_NAMES[n]), tuple(denser(random, element) for element in each.elements))
+        for n, each in enumerate(streams)
+    ]
+    graphs = random_graphs(random, max(2, size // 3)) if random.random() < 0.5 else []
+    data = Case(seed, tuple(streams), tuple(graphs), (), lateness, tuple(batches))
+    if random.random() < 0.33:
+        data = delayed(data)
+    texts = Texts(random, data)
+    return QueryHistory(
+        replace(data, graphs=texts.graphs), tuple(_lives(random, texts, len(batches))), texts.closed
+    )
+
+
+def _lives(random: Random, texts: Texts, batches: int) -> Iterator[tuple[int, dict[str, Text]]]:
+    """What runs since when: at each cut some queries leave, are changed or renamed, and others come.
+
+    Who reads a stream that only queries give leaves with the last of these.
+    """
+    possible = range(1, 1 + max(2, batches * 3 // 4))  # most of what matters comes after a cut
+    cuts = sorted(random.sample(possible, min(len(possible), random.choice((1, 2, 2, 3, 4)))))
+    names = iter(f"q{number}" for number in range(1000))
+    now = {next(names): texts.one() for _ in range(random.choice((1, 2, 2, 3)))}
+    gone: list[tuple[str, Text]] = []
+    yield 0, (now := _fed(dict(_once(now))) or {next(names): texts.giving or texts.one()})
+    for cut in cuts:
+        following: dict[str, Text] = {}
+        for name, text in now.items():
+            roll = random.random()
+            if roll < 0.2:
+                gone.append((name, text))
+            elif roll < 0.35:
+                following[name] = texts.one()
+            elif roll < 0.42:
+                following[next(names)] = text
+            else:
+                following[name] = text
+        for _ in range(random.choice((0, 1, 1, 2))):
+            roll = random.random()
+            if gone and roll < 0.3:  # it comes back
+                name, text = random.choice(gone)
+                following.setdefault(name, text)
+            elif now and roll < 0.45:  # one that is there, under another name
+                following[next(names)] = random.choice([*now.values()])
+            else:
+                following[next(names)] = texts.one()
+        items = _once(following) or [(next(names), texts.one())]
+        if random.random() < 0.3:
+            random.shuffle(items)
+        yield cut, (now := _fed(dict(items)) or {next(names): texts.giving or texts.one()})
+
+
+def _once(queries: Mapping[str, Text]) -> list[tuple[str, Text]]:
+    """The queries by name, each rule only once: two that began at other times would feed each other."""
+    found: dict[Text | str, tuple[str, Text]] = {}
+    for name, text in queries.items():
+        found.setdefault(text if "CONSTRUCT" in text.text and not text.gives else name, (name, text))
+    return [*found.values()]
+
+
+def _fed(queries: Mapping[str, Text]) -> dict[str, Text]:
+    """The queries without those that read a stream that none of them gives."""
+    given = any(text.gives for text in queries.values())
+    return {name: text for name, text in queries.items() if given or text.gives or not text.reads}
+
+
+class Texts:
+    """The queries of a history: variants of a few."""
+
+    def __init__(self, random: Random, data: Case) -> None:
+        self.random = random
+        self.data = data
+        self.closed = random.random() < 0.12
+        self.streams = [short(each.name) for each in data.streams]
+        self.graphs: tuple[GraphData, ...] = () if self.closed else data.graphs
+        self.others: list[Text] = []  # beside the variants: rules, queries that give a stream, any query
+        self.reading = OUTPUT if random.random() < 0.2 else None
+        if random.random() < 0.2:
+            self._add_rules()
+        self.giving = None
+        if self.reading:
+            self.others += [self._giving() for _ in range(random.choice((1, 2)))]
+            self.giving = self.others[-1]
+            self._without_default_graph()
+        for _ in range(random.choice((0, 0, 1, 2))):
+            self.others += self._any()
+        self.bases = [self._base() for _ in range(random.choice((1, 1, 2)))]
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def one(self) -> Text:
+        if self.others and self.chance(0.35):
+            return self.random.choice(self.others)
+        return self._variant(*self.random.choice(self.bases))
+
+    # --- variants ------------------------------------------------------------------------------
+
+    def _base(self) -> tuple[str, str, str]:
+        """A language, its windows (in EP-SPARQL none), and a pattern that binds ?x and ?n."""
+        language = self.random.choice((*CONVENTIONS, "CQELS-CEP", EP_SPARQL))
+        stream = self.reading if self.reading and self.chance(0.6) else self.random.choice(self.streams)
+        if language == EP_SPARQL:
+            return language, f"FROM {stream}" if stream == self.reading else "", self._in_stream()
+        window = None
+        while window is None:
+            window = window_in(language, random_spec(self.random, CONVENTIONS[language]))
+        if language == "C-SPARQL":
+            return language, f"FROM STREAM {stream} {window}", self._in_graph()
+        pattern = self._in_graph() if language == "RSP-QL" else self._in_elements()
+        return language, f"FROM NAMED WINDOW :w ON {stream} {window}", f"WINDOW :w {{ {pattern} }}"
+
+    def _variant(self, language: str, windows: str, pattern: str) -> Text:
+        operator = ""
+        if language != EP_SPARQL:
+            usual = CONVENTIONS[language].operator
+            operator = usual.value if usual and self.chance(0.5) else self.random.choice(OPERATORS)
+        if self.chance(0.2):
+            pattern += f" FILTER (?n {self.random.choice(('>', '<', '!='))} {self.random.randint(1, 3)})"
+        head, tail = self._form()
+        return self._written(language, operator, windows, pattern, head, tail)
+
+    def _form(self) -> tuple[str, str]:
+        number = self.random.choice(
+            ("AVG(?n)", "COUNT(*)", "SUM(?n)", "COUNT(DISTINCT ?n)", "MIN(?n)", "MAX(?n)")
+        )
+        having = ""
+        if self.chance(0.4):
+            limit = self.random.choice(("1", "2", "1.5"))
+            having = f" HAVING ({number} {self.random.choice(('>', '<'))} {limit})"
+        listed = self.random.choice(("SAMPLE(?n)", 'GROUP_CONCAT(?n ; SEPARATOR = ",")'))
+        return self.random.choice(
+            (
+                ("SELECT ?x ?n", ""),
+                ("SELECT ?x", ""),
+                ("SELECT DISTINCT ?x", ""),
+                ("SELECT DISTINCT ?x ?n", ""),
+                (f"SELECT ?x ({number} AS ?k)", f" GROUP BY ?x{having}"),
+                (f"SELECT ?x ({number} AS ?k)", f" GROUP BY ?x{having}"),
+                (f"SELECT ?x ({number} AS ?k) (COUNT(?n) AS ?m)", f" GROUP BY ?x{having}"),
+                (f"SELECT ?n ({number} AS ?k)", " GROUP BY ?n"),
+                (f"SELECT ({number} AS ?k)", having),
+                (f"SELECT ?x ({listed} AS ?k)", " GROUP BY ?x"),
+                ("SELECT ?x ?n", f" ORDER BY ?n ?x LIMIT {self.random.randint(1, 3)}"),
+                ("ASK", ""),
+                ("DESCRIBE ?x", ""),
+            )
+        )
+
+    def _written(
+        self, language: str, operator: str, windows: str, pattern: str, head: str, tail: str, gives: str = ""
+    ) -> Text:
+        where = f"{windows} {'' if head == 'ASK' else 'WHERE '}{{ {pattern} }}{tail}"
+        if language == EP_SPARQL:
+            register = f"REGISTER STREAM {gives} AS\n" if gives else ""
+            by_element = not (windows or gives) and self.chance(0.15)
+            return Text(language, f"{PROLOGUE}{register}{head} {where}", by_element)
+        if language == "RSP-QL":
+            return Text(language, f"{PROLOGUE}REGISTER {operator} {gives or ':out'} AS\n{head} {where}")
+        kind, _, rest = head.partition(" ")
+        if operator != CONVENTIONS[language].operator.value:
+            kind += f" {operator}"
+        register = f"REGISTER STREAM {gives} AS\n" if gives else ""
+        if language == "C-SPARQL":
+            register = register or "REGISTER QUERY Asked AS\n"
+            return Text(language, f"{register}{PROLOGUE}{kind} {rest} {where}")
+        return Text(language, f"{PROLOGUE}{register}{kind} {rest} {where}")
+
+    # --- patterns that bind ?x and ?n ----------------------------------------------------------------
+
+    def _triple(self, object_: str = "?n") -> str:
+        return f"?x {self.random.choice((':price', ':price', ':load'))} {object_}"
+
+    def _in_graph(self) -> str:
+        link = self.random.choice((":knows", ":near"))
+        return self.random.choice(
+            (
+                self._triple(),
+                self._triple(),
+                f"{self._triple()} . ?x {link} ?y",
+                f"{self._triple()} OPTIONAL {{ ?x {link} ?y }}",
+                f"{self._triple()} OPTIONAL {{ {self._triple('?m')} FILTER (?m > ?n) }}",
+                f"{self._triple()} MINUS {{ ?x {link} ?y }}",
+                f"{self._triple()} FILTER NOT EXISTS {{ ?x {link} ?y }}",
+                f"{self._triple()} FILTER EXISTS {{ ?y {link} ?z FILTER (?x = ?z) }}",
+                f"?x {link}+ ?y . ?y :price ?n",
+                "{ ?x :price ?n } UNION { ?x :load ?n }",
+                f"{{ SELECT ?x (MAX(?m) AS ?n) WHERE {{ {self._triple('?m')} }} GROUP BY ?x }}",
+                f"{{ SELECT DISTINCT ?x ?n WHERE {{ {self._triple()} . ?x {link} ?y }} }}",
+                f"?x {link} ?y BIND (1 AS ?n)",
+            )
+        )
+
+    def _in_elements(self) -> str:
+        link = self.random.choice((":knows", ":near"))
+        one, other, third = f"{{ {self._triple()} }}", f"{{ {self._triple('?m')} }}", f"{{ ?x {link} ?y }}"
+        run = "{ ?x :price ?p }+ (AVG(?p) AS ?n)"
+        return self.random.choice(
+            (
+                self._triple(),
+                f"{self._triple()} . ?x {link} ?y",
+                f"SEQ({one}, {other})",
+                f"SEQ({third}, {one})",
+                f"SEQ({one}, !{third}, {other})",
+                f"SEQ(!{third}, {one})",
+                f"SEQ({one}, !{third})",
+                f"SEQ({third}, {run})",
+                f"SEQ({run}, {third})",
+                f"SEQ({third}, {run}, {other})",
+            )
+        )
+
+    def _in_stream(self) -> str:
+        link = self.random.choice((":knows", ":near"))
+        one, other, third = f"{{ {self._triple()} }}", f"{{ {self._triple('?m')} }}", f"{{ ?x {link} ?y }}"
+        bound = f' FILTER (getDURATION() < "PT{self.random.randint(2, 8)}S"^^xsd:duration)'
+        pattern = self.random.choice(
+            (
+                f"{one} SEQ {other}",
+                f"{one} SEQ {third} SEQ {other}",
+                f"{one} EQUALS {third}",
+                f"{one} OPTIONALSEQ {third}",
+                f"{one} EQUALSOPTIONAL {third}",
+                f"{one} SEQ {{ ?x :price ?p }}+ (AVG(?p) AS ?k1) SEQ {third}",
+                f"{one} DURING {third}",
+            )
+        )
+        if self.chance(0.5):
+            return self._in_graph()
+        return pattern + (bound if self.chance(0.5) else "")
+
+    # --- rules, streams that queries give, and queries of any form --------------------------------------
+
+    def _add_rules(self) -> None:
+        """Rules whose triples EP-SPARQL queries read."""
+        self._without_default_graph()
+        while True:
+            rules, derived = random_rules(self.random)
+            if not any(sign in rule for rule in rules for sign in ("?p ?o", "!:", "!(", "!^")):
+                break
+        self.others += [Text(EP_SPARQL, rule) for rule in rules]
+        writer = QueryWriter(self.random, Style(derived=derived, depth=1))
+        self.others += [each for each in (self._asked(writer) for _ in range(2)) if each]
+
+    def _without_default_graph(self) -> None:
+        """So that what is derived has time: what has none is knowledge, with which queries begin anew."""
+        self.graphs = tuple(graph for graph in self.graphs if graph.name is not None)
+
+    def _giving(self) -> Text:
+        """A query that gives the stream that others read."""
+        before, self.reading = self.reading, None
+        language, windows, pattern = self._base()
+        self.reading = before
+        operator = self.random.choice(OPERATORS)
+        head = self.random.choice(("CONSTRUCT { ?x :price ?n }", "CONSTRUCT { ?x :price ?n . ?x :knows :a }"))
+        return self._written(language, operator, windows, pattern, head, "", gives=OUTPUT)
+
+    def _any(self) -> list[Text]:
+        """A query of any form, and maybe another with another stream operator."""
+        if self.chance(0.3):
+            names = [short(each.name) for each in (*self.data.streams, *self.graphs) if each.name is not None]
+            found = self._asked(
+                QueryWriter(self.random, Style(graphs=names, depth=self.random.choice((1, 2))))
+            )
+            return [found] if found else []
+        language = self.random.choice((*CONVENTIONS, "CQELS-CEP"))
+        make = of_elements if language == "CQELS-CEP" else of_graphs
+        query, body = make(self.random, replace(self.data, graphs=self.graphs), language)
+        variants = [query]
+        if self.chance(0.5):
+            variants.append(replace(query, operator=self.random.choice(list(StreamOperator))))
+        found = (said_in(language, each, body) for each in variants)
+        return [Text(language, said.text) for said in found if said is not None]
+
+    def _asked(self, writer: QueryWriter) -> Text | None:
+        text = Text(EP_SPARQL, writer.query(), self.chance(0.15))
+        return None if isinstance(text.parsed.query, Construct) else text
+
+
+OPERATORS = tuple(each.value for each in StreamOperator)
+
+
+# --- making a failing history smaller ----------------------------------------------------------------
+
+
+def shrunk_history(history: QueryHistory, fails: Callable[[QueryHistory], bool]) -> QueryHistory:
+    """A smallest history, by leaving out one thing at a time, that still fails."""
+    while (smaller := next(filter(fails, simpler(history)), None)) is not None:
+        history = smaller
+    return history
+
+
+def simpler(history: QueryHistory) -> Iterator[QueryHistory]:
+    """The history without one query, one cut, one graph or one element."""
+    lives = history.lives
+    for place in range(1, len(lives)):
+        yield replace(history, lives=lives[:place] + lives[place + 1 :])
+        if place == 1:
+            yield replace(history, lives=((0, lives[1][1]), *lives[2:]))
+    for name in dict.fromkeys(name for _, queries in lives for name in queries):
+        rest = [(begin, {n: t for n, t in queries.items() if n != name}) for begin, queries in lives]
+        if all(queries for _, queries in rest):
+            yield replace(history, lives=tuple(rest))
+        for place, (begin, queries) in enumerate(lives):
+            less = {n: t for n, t in queries.items() if n != name}
+            if less and len(less) < len(queries):
+                yield replace(history, lives=(*lives[:place], (begin, less), *lives[place + 1 :]))
+    if history.closed:
+        yield replace(history, closed=False)
+    data = history.data
+    for number in range(len(data.graphs)):
+        yield replace(history, data=replace(data, graphs=data.graphs[:number] + data.graphs[number + 1 :]))
+    for batch, places in enumerate(data.batches):
+        for place in places:
+            less = tuple(each for each in places if each != place)
+            batches = (*data.batches[:batch], less, *data.batches[batch + 1 :])
+            yield replace(history, data=replace(data, batches=batches))
+    for number, stream in enumerate(data.streams):
+        for place, element in enumerate(stream.elements):
+            for triple in element.triples if (number, place) in sum(data.batches, ()) else ():
+                less = Element(tuple(t for t in element.triples if t != triple), element.start, element.end)
+                elements = (*stream.elements[:place], less, *stream.elements[place + 1 :])
+                streams = list(data.streams)
+                streams[number] = StreamData(stream.name, elements)
+                yield replace(history, data=replace(data, streams=tuple(streams)))
