@@ -121,13 +121,20 @@ class _Search:
         if not step.inputs:
             yield "there is nothing to begin with: VALUES without rows, or a graph that no source has"
             return
-        empty = [below for below in step.needed if not self.given(below)]
-        if not any(map(self.given, step.inputs)):
-            empty = empty or step.inputs
+        empty = self._to_blame(step)
         for below in empty:
             yield from self.dry(below)
         if not empty:
             yield self._of_step(step)
+
+    def _to_blame(self, step: Step) -> list[Step]:
+        """The inputs because of whose lack of rows a step gives none; empty if it is its own doing."""
+        given = tuple(bool(self.given(below)) for below in step.inputs)
+        if step.gives(given):
+            return []
+        lacking = [place for place, gives in enumerate(given) if not gives]
+        decisive = [each for each in lacking if not step.gives(tuple(i != each for i in range(len(given))))]
+        return [step.inputs[place] for place in decisive or lacking]
 
     def _passed_over(self, leaf: Step) -> bool:
         """Whether nobody looked at what a pattern matched: others matched nothing in those elements."""

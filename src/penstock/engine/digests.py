@@ -33,7 +33,6 @@ from penstock.plan import sources, steps
 from penstock.plan.analysis.components import components
 from penstock.plan.catalog import Catalog, GraphName, StreamName
 from penstock.plan.step import Step
-from penstock.plan.walks import Expand
 from penstock.terms import BlankNode, Literal, NamedNode
 
 _SIZE = 16
@@ -194,9 +193,6 @@ def _texts(value: object, below: Callable[[Step], str]) -> Iterator[str]:
 # --- what static knowledge and rules over it make of a step ----------------------------------
 
 
-_BY_FIRST = (steps.Outer, steps.Without, steps.Mark, Expand)
-
-
 def _give_timeless(net: Network, static: Mapping[int, str]) -> list[bool]:
     """Which steps may give rows from static knowledge alone."""
     gives = [False] * len(net.steps)
@@ -209,17 +205,11 @@ def _give_timeless(net: Network, static: Mapping[int, str]) -> list[bool]:
         step = net.steps[at]
         if isinstance(step, steps.Scan):
             return bool(static[at]) or at in derived
-        if isinstance(step, steps.Table):
-            return bool(step.rows)
-        if isinstance(step, steps.PerElement):
+        inputs = tuple(gives[place[below]] for below in step.inputs)
+        # What is decided by instants of streams has intervals; what EXISTS asks for has none.
+        if any(below.reads_stream for below in step.awaited):
             return False
-        first, *others = step.inputs
-        if isinstance(step, _BY_FIRST):  # its timeless rows stand for each instant if others read a stream
-            return gives[place[first]] and not any(other.reads_stream for other in others)
-        if step.waits and first.reads_stream:
-            return False
-        inputs = [gives[place[below]] for below in step.inputs]
-        return all(inputs) if isinstance(step, steps.Join) else any(inputs) or isinstance(step, steps.Domain)
+        return bool(step.gives(inputs)) or isinstance(step, steps.Domain)
 
     while waiting:
         at = waiting.pop()

@@ -24,8 +24,7 @@ from penstock.engine.shard import Shard
 from penstock.engine.tuning import Tuning
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan.sources import Stream, streams
-from penstock.plan.step import Absence
-from penstock.plan.steps import Join, Scan
+from penstock.plan.steps import Scan
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,17 +130,10 @@ class Elementwise:
         net, places = self.steps.net, self.steps.net.places()
         may: list[np.ndarray] = []  # the elements in which a step may give rows
         for place, step in enumerate(net.steps):  # inputs come first
-            inputs = [may[places[below]] for below in step.inputs]
-            if not inputs:
-                found = np.full(count, not isinstance(step, Scan) or place in self._static.matched)
-                if place in matched:
-                    found[matched[place]] = True
-            elif isinstance(step, Join):
-                found = inputs[0] & inputs[1]
-            elif isinstance(step, Absence):
-                found = inputs[0]
-            else:
-                found = np.logical_or.reduce(inputs)
+            found = np.zeros(count, bool) | step.gives(tuple(may[places[below]] for below in step.inputs))
+            if isinstance(step, Scan):
+                found |= place in self._static.matched
+                found[matched.get(place, ())] = True
             may.append(found)
         useful = [np.zeros(count, bool) for _ in may]
         for last in self.steps.outputs.values():

@@ -24,8 +24,7 @@ from penstock.plan.analysis.components import components
 from penstock.plan.analysis.recursion import rules_and_scans
 from penstock.plan.sources import written_number
 from penstock.plan.step import Step
-from penstock.plan.steps import Constructed
-from penstock.plan.windowing import Streamed, filled
+from penstock.plan.windowing import filled
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ def _instants_told(all_steps: list[Step]) -> tuple[dict[int, int], list[tuple[in
     telling = {
         place: number
         for place, step in enumerate(all_steps)
-        if isinstance(step, (Constructed, Streamed)) and step.feeds and step.target is not None
+        if step.feeds and step.target is not None
         and (number := written_number(step.target)) in wanted
     }  # fmt: skip
     return telling, [(place, other) for place, number in telling.items() for other in wanted[number]]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from penstock.algebra.base import UnknownNode
 from penstock.algebra.relations import Meeting, Side
 from penstock.columns import ids as term_ids
 from penstock.columns.frame import Frame, Pairs
@@ -93,6 +94,9 @@ class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come 
         self, side: str, vars: tuple[str, ...], until: Until, split=(), *, waits: bool = False
     ) -> Store:
         """A store of this operator; `waits`: its rows only wait for their instant."""
+        # What is static all queries know; else those that begin later would read what they must not.
+        if self.step.memoryless and all(below.reads_stream for below in self.step.inputs):
+            raise UnknownNode(self.step, "that it remembers something")
         if self.step.changes:
             # An interval that is long past can come or leave at any instant.
             until = until_there if waits else until_left
@@ -364,9 +368,7 @@ class DomainOperator(Gathering):
 
 def may_grow(step: Step) -> bool:
     """Whether rows may come out of a step after the first: it does not only know what is static."""
-    return step.reads_stream or any(
-        below.gives_belated or getattr(below, "instants", ()) for below in step.walk()
-    )
+    return step.reads_stream or any(below.gives_belated or below.instants for below in step.walk())
 
 
 class JoinOperator(Gathering):

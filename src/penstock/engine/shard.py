@@ -28,11 +28,10 @@ from penstock.functions.errors import add_refused
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.sources import static_graphs
+from penstock.plan.step import Arriving
 from penstock.plan.windowing import filled
 from penstock.timeline import FOREVER, NEVER
 
-_ARRIVING = (steps.Scan, steps.PerElement)
-"""The steps whose rows come from outside."""
 _CLOCK, _STEPS = "clock", "steps"
 """The two entries of a shard's state that are no chunks: where it stands, and whose state it is."""
 
@@ -71,7 +70,7 @@ class Shard:
             for name, step in zip(names, net.steps, strict=False)
         ]
         self.scans = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
-        self.arriving = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, _ARRIVING)}
+        self.arriving = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, Arriving)}
         self.outputs = outputs
         self.watermark = NEVER
         self.late = 0  # rows that were left out
@@ -389,7 +388,7 @@ class Shard:
 
     def _hand_on(self, place: int, frame: Frame) -> None:
         """Gives new rows of a step to those that read them; row-by-row steps take them on at once."""
-        arrives = isinstance(self.net.steps[place], _ARRIVING)
+        arrives = isinstance(self.net.steps[place], Arriving)
         new = [(place, frame)]
         while new:
             place, frame = new.pop()

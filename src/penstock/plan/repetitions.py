@@ -52,9 +52,8 @@ class RunsBetween(Absence):
     def vars(self) -> Vars:
         return (*self.required.vars, *(var for var, _, _ in self.aggregates))
 
-    @property
-    def needed(self) -> tuple[Step, ...]:
-        return self.inputs
+    def gives(self, inputs: tuple) -> object:
+        return inputs[0] & inputs[1]
 
     @property
     def shared(self) -> Vars:
@@ -90,9 +89,8 @@ class Runs(Step):
     cuts: tuple[WindowSpec, ...] = ()
     began: str | None = None
 
-    @property
-    def needed(self) -> tuple[Step, ...]:
-        return self.inputs
+    def gives(self, inputs: tuple) -> object:
+        return inputs[0] & inputs[1]
 
     @property
     def settled(self) -> bool:

@@ -8,6 +8,8 @@ from functools import cached_property
 from operator import attrgetter
 from typing import ClassVar
 
+from penstock.algebra.base import UnknownNode
+
 Vars = tuple[str, ...]
 
 
@@ -18,9 +20,17 @@ class Step:
     certain: frozenset[str]
     waits: ClassVar[bool] = False  # for the watermark, where its rows depend on a stream
     foretells: ClassVar[bool] = False  # when its rows leave, if its inputs' rows do so
-    memoryless: ClassVar[bool] = (
-        False  # what it gives follows from the rows that it is given in the same batch
-    )
+    memoryless: ClassVar[bool] = False  # what it gives follows from the rows that it gets in the same batch
+    per_instant: ClassVar[bool] = False  # it looks at all rows of an instant
+    feeds: bool = False  # its triples (`template`) are read by others, in the graph `target`
+
+    def __getattr__(self, name: str) -> object:
+        """Only for what is not there: a step that does not say what every one must is refused by name."""
+        if name == "instants" and not self.waits:
+            return frozenset()
+        if name in ("vars", "certain", "instants"):
+            raise UnknownNode(self, f"`{name}`, as steps do")
+        raise AttributeError(f"{type(self).__name__} has no {name}")
 
     @property
     def name(self) -> str:
@@ -42,15 +52,14 @@ class Step:
         """The steps that it is made of: its inputs, also where they run elsewhere."""
         return self.inputs
 
-    @property
-    def needed(self) -> tuple[Step, ...]:
-        """The inputs without whose rows it gives none: where there are several, it must say so."""
-        return self.inputs if len(self.inputs) == 1 else ()
+    def gives(self, inputs: tuple) -> object:
+        """Whether it may give rows, given which of its inputs do: one bool, or a column of them, for each."""
+        raise UnknownNode(self, "when it may give rows")
 
     @property
     def awaited(self) -> tuple[Step, ...]:
         """The inputs of which every row must be there once time has passed its end."""
-        return ()
+        return self.inputs if self.waits else ()
 
     @property
     def longest(self) -> int | None:
@@ -127,14 +136,37 @@ class Step:
                 way.append((below, iter(below_of(below))))
 
 
-class SameIntervals(Step):
-    """The base of steps whose rows are those of their input, with their intervals."""
+class Arriving(Step):
+    """The base of steps whose rows come from outside."""
+
+    memoryless = True
+
+    def gives(self, inputs: tuple) -> object:
+        return False
+
+
+class OfInput(Step):
+    """The base of steps whose rows are made of those of their first input."""
 
     input: Step
 
-    @property
-    def needed(self) -> tuple[Step, ...]:
-        return self.inputs[:1]
+    def gives(self, inputs: tuple) -> object:
+        return inputs[0]
+
+
+class TwoInputs(Step):
+    """The base of steps that give the columns of both inputs."""
+
+    left: Step
+    right: Step
+
+    @cached_property
+    def vars(self) -> Vars:
+        return joined(self.left.vars, self.right.vars)
+
+
+class SameIntervals(OfInput):
+    """The base of steps whose rows are those of their input, with their intervals."""
 
     @property
     def longest(self) -> int | None:
@@ -168,9 +200,8 @@ class Absence(Step):
     def longest(self) -> int | None:
         return self.required.longest
 
-    @property
-    def needed(self) -> tuple[Step, ...]:
-        return (self.required,)
+    def gives(self, inputs: tuple) -> object:
+        return inputs[0]
 
     @property
     def awaited(self) -> tuple[Step, ...]:
@@ -181,10 +212,7 @@ class PerInstant(Step):
     """The base of steps that look at all rows which end at one instant."""
 
     waits = True
-
-    @property
-    def awaited(self) -> tuple[Step, ...]:
-        return self.inputs
+    per_instant = True
 
 
 def step_class(cls):

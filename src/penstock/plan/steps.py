@@ -7,7 +7,8 @@ of them are always bound (`certain`), and whether its rows depend on a stream.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from penstock.algebra.nodes import Aggregate, Expression, TriplePattern, tighter
 from penstock.algebra.relations import ANY, HULL, IntervalRule, Meeting, Relation, Side
@@ -15,7 +16,19 @@ from penstock.plan import sources
 from penstock.plan.analysis.bounds import duration_bound
 from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Sources
-from penstock.plan.step import Absence, PerInstant, SameColumns, SameIntervals, Step, Vars, joined, step_class
+from penstock.plan.step import (
+    Absence,
+    Arriving,
+    OfInput,
+    PerInstant,
+    SameColumns,
+    SameIntervals,
+    Step,
+    TwoInputs,
+    Vars,
+    joined,
+    step_class,
+)
 from penstock.terms import Term
 
 Streams = frozenset[int]
@@ -30,7 +43,7 @@ _OF_NONE = frozenset((ELEMENT,))
 
 
 @step_class
-class Scan(Step):
+class Scan(Arriving):
     """The occurrences and static triples that match; columns are named after their positions.
 
     Each position holds a term to match, or the name of its column: `s`, `p` or `o`, or that
@@ -38,8 +51,6 @@ class Scan(Step):
     term rows are spread over shards; None: all go to one. `element`: the last column has the number
     of the element; static triples belong to none.
     """
-
-    memoryless = True
 
     subject: Term | str
     predicate: Term | str
@@ -78,6 +89,9 @@ class Table(Step):
 
     vars: Vars
     rows: tuple[tuple[Term | None, ...], ...]
+
+    def gives(self, inputs: tuple) -> object:
+        return bool(self.rows)
 
     @cached_property
     def certain(self) -> frozenset[str]:
@@ -160,7 +174,7 @@ class Columns(SameIntervals):
 
 
 @step_class
-class Merge(Step):
+class Merge(TwoInputs):
     """UNION."""
 
     memoryless = True
@@ -170,12 +184,11 @@ class Merge(Step):
     right: Step
 
     @cached_property
-    def vars(self) -> Vars:
-        return joined(self.left.vars, self.right.vars)
-
-    @cached_property
     def certain(self) -> frozenset[str]:
         return self.left.certain & self.right.certain
+
+    def gives(self, inputs: tuple) -> object:
+        return inputs[0] | inputs[1]
 
 
 @step_class
@@ -220,7 +233,7 @@ class Tagged(SameIntervals):
 
 
 @step_class
-class Domain(Step):
+class Domain(OfInput):
     """The distinct bindings of some variables of an outer solution, timeless: what EXISTS substitutes."""
 
     foretells = True
@@ -250,7 +263,7 @@ class Domain(Step):
 
 
 @step_class
-class Join(Step):
+class Join(TwoInputs):
     """Combinations of compatible solutions whose intervals are in the relation.
 
     `within`: combinations longer than this many µs are of no use to anybody.
@@ -265,16 +278,11 @@ class Join(Step):
     within: int | None = None
 
     @cached_property
-    def vars(self) -> Vars:
-        return joined(self.left.vars, self.right.vars)
-
-    @cached_property
     def certain(self) -> frozenset[str]:
         return self.left.certain | self.right.certain
 
-    @property
-    def needed(self) -> tuple[Step, ...]:
-        return self.inputs
+    def gives(self, inputs: tuple) -> object:
+        return inputs[0] & inputs[1]
 
     @property
     def shared(self) -> Vars:
@@ -403,9 +411,8 @@ class Aggregated(PerInstant):
     computed: tuple[tuple[str, Expression], ...] = ()
     groups: Step | None = None
 
-    @property
-    def needed(self) -> tuple[Step, ...]:
-        return (self.input,) if self.groups is None else ()
+    def gives(self, inputs: tuple) -> object:
+        return reduce(or_, inputs)
 
     @cached_property
     def vars(self) -> Vars:
@@ -438,6 +445,8 @@ class Sliced(SameColumns):
     `tag`: the column by which they apply to each outer solution of an EXISTS apart, or to each element.
     """
 
+    per_instant = True
+
     input: Step
     offset: int
     limit: int | None
@@ -466,12 +475,15 @@ class Asked(PerInstant):
     vars = ("answer",)
     certain = frozenset(("answer",))
 
+    def gives(self, inputs: tuple) -> object:
+        return True
+
 
 # --- results -----------------------------------------------------------------------------
 
 
 @step_class
-class Constructed(Step):
+class Constructed(OfInput):
     """The template's triples for each solution; `rule` names its blank nodes.
 
     `feeds`: who reads the rule graph `target` reads them (None: the default graph of every query). Of
@@ -500,15 +512,13 @@ class Constructed(Step):
 
 
 @step_class
-class PerElement(Step):
+class PerElement(Arriving):
     """The solutions that a query has in each element by itself.
 
     Its input runs where elements are decoded, because all of an element is there: only solutions go
     through the exchange, spread by the number of their element, and nothing is remembered
     (`engine/elementwise.py`).
     """
-
-    memoryless = True
 
     input: Step
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_, or_
 
 from penstock.algebra.relations import ANY, Relation
 from penstock.plan.step import Step, Vars, joined, step_class
@@ -18,9 +19,9 @@ class Walks(Step):
     transitions: Transitions
     accepting: frozenset[int]
 
-    @cached_property
-    def needed(self) -> tuple[Step, ...]:  # the labels that every walk goes along
-        return tuple(step for label, step in enumerate(self.labels) if not self._leads_on_without(label))
+    def _needed(self, labels: tuple) -> list:
+        """What is said of those labels that every walk goes along."""
+        return [said for label, said in enumerate(labels) if not self._leads_on_without(label)]
 
     def _leads_on_without(self, label: int) -> bool:
         reached, before = {0}, 0
@@ -48,6 +49,11 @@ class Reach(Walks):
     pairs: bool = False
     within: int | None = None
     relation: Relation = ANY
+
+    def gives(self, inputs: tuple) -> object:
+        needed = self._needed(inputs[: len(self.labels)])
+        needed += inputs[len(self.labels) :]  # where walks begin
+        return reduce(and_, needed) if needed else reduce(or_, inputs)
 
     @cached_property
     def vars(self) -> Vars:
@@ -90,9 +96,8 @@ class Expand(Walks):
     def certain(self) -> frozenset[str]:
         return self.input.certain | {self.end}
 
-    @property
-    def needed(self) -> tuple[Step, ...]:
-        return (self.input, *super().needed)
+    def gives(self, inputs: tuple) -> object:
+        return reduce(and_, self._needed(inputs[1:]), inputs[0])
 
     @property
     def longest(self) -> int | None:

@@ -9,7 +9,7 @@ from penstock.algebra.relations import Relation
 from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
 from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Window
-from penstock.plan.step import SameColumns, SameIntervals, Step, Vars, step_class
+from penstock.plan.step import OfInput, SameColumns, SameIntervals, Step, Vars, step_class
 from penstock.plan.steps import Scan
 from penstock.terms import Term
 
@@ -87,7 +87,7 @@ class Counted(SameColumns):
 
 
 @step_class
-class Matched(Step):
+class Matched(OfInput):
     """Those of some triples (`s`, `p`, `o`) that match, as a scan does; `element`: with their elements."""
 
     memoryless = True
@@ -203,7 +203,7 @@ class Stamped(SameIntervals):
 
 
 @step_class
-class Retimed(Step):
+class Retimed(OfInput):
     """The rows with the interval that two columns of `Stamped` say, and without these."""
 
     memoryless = True

@@ -14,7 +14,7 @@ def refuse_circle(circle: Sequence[Step]) -> None:
     """Rules that feed each other, if rows of theirs can leave."""
     if not any(step.changes for step in circle):
         return
-    rules = [step for step in circle if isinstance(step, steps.Constructed)]
+    rules = [step for step in circle if step.feeds]
     made = sorted({leaf_text(triple) for rule in rules for triple in rule.template})
     raise QueryError(
         f"a rule feeds itself with what can leave again: {', '.join(f'`{each}`' for each in made)}",
@@ -36,7 +36,7 @@ def refuse_substituted(all_steps: Iterable[Step]) -> None:
         begins = not any(below.changes for below in step.inputs)
         if step.changes and (begins or any(below in leaving for below in step.inputs)):
             leaving.add(step)
-        elif step.changes and step.reads_stream and (step.waits or isinstance(step, steps.Sliced)):
+        elif step.changes and step.reads_stream and (step.waits or step.per_instant):
             raise QueryError(
                 f"{step.name} in an EXISTS looks at a stream instant by instant for solutions that leave",
                 hint="let the pattern of the EXISTS read the window that the solutions come from, or "

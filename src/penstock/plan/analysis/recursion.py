@@ -27,8 +27,7 @@ from penstock.plan.analysis.reads import LookUps, can_be_timeless
 from penstock.plan.analysis.rule_graphs import target_of
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import rule_graphs, written_graphs
-from penstock.plan.steps import Constructed, Scan, Step
-from penstock.plan.windowing import Streamed
+from penstock.plan.steps import Scan, Step
 from penstock.plan.wording import in_words, leaf_text
 from penstock.terms import BlankNode
 
@@ -176,7 +175,7 @@ def rules_and_scans(network: Sequence[Step]) -> list[tuple[list[int], list[int]]
     scans: list[int] = []
     sought: list[tuple[str | None, LookUp]] = []
     for place, step in enumerate(network):
-        if isinstance(step, (Constructed, Streamed)) and step.feeds:
+        if step.feeds:
             rules += [place] * len(step.template)
             made += [(step.target, triple) for triple in step.template]
         elif isinstance(step, Scan):
