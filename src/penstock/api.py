@@ -253,13 +253,13 @@ class Engine(Registrations):
         """
         if not callable(on_batch):
             raise UsageError(f"on_batch is a function that takes a batch, and {shown(on_batch)} is none")
+        self.statistics = RunStatistics()
         program = self.ready(follow=follow)
         for query, finding in self.untold():
             text, origin = (query.text, query.origin) if query is not None else (None, None)
             warnings.warn(finding.located(text, origin), PenstockWarning, stacklevel=2)
         if follow and self.knowledge.watched and not program.changing:
             warnings.warn(self._fixed(program), PenstockWarning, stacklevel=2)
-        self.statistics = RunStatistics()
         entailed = self.entailed  # files of graphs may have others when the run ends
         checks = [rule for rule, _ in entailed.checks]
 

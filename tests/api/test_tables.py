@@ -135,7 +135,7 @@ def test_a_run_that_stops_and_goes_on(expected, tmp_path, name):
 
 def test_what_is_refused():
     frame = pandas.DataFrame(ROWS)
-    with pytest.raises(penstock.PenstockError, match='needs a map(.|\n)*"aboutUrl": "http://example.org/'):
+    with pytest.raises(penstock.PenstockError, match='needs a map(.|\n)*"valueUrl": "http://example.org/'):
         penstock.Engine().add_stream(frame)
     wrong = {**MAP, "penstock:time": "wen"}
     with pytest.raises(penstock.PenstockError, match="did you mean 'when'"):
