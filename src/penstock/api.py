@@ -16,7 +16,7 @@ import os
 import queue
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from penstock import pipeline
 from penstock.algebra.nodes import ParsedQuery
+from penstock.algebra.scopes import ELEMENT, scope_named
 from penstock.arguments import (
     length_of_time,
     place_or_none,
@@ -38,27 +39,27 @@ from penstock.engine.program import Program
 from penstock.entailment import (
     ClosedFiles,
     Entailed,
-    Entailment,
-    Scope,
     conflict_findings,
     entailed,
     refuse_conflicts,
     refuse_inconsistent,
     rule_findings,
-    scope_named,
 )
 from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.imports import import_findings
 from penstock.knowledge.lists import list_findings
 from penstock.plan.advice.overview import Input
+from penstock.plan.catalog import StreamName
 from penstock.registrations import Registrations
 from penstock.results import Answers, Solution, concat
+from penstock.rules.executors import Entailment, Executor, refuse_scopes
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.once import run_once
 from penstock.runtime.recovery.checkpoint import (
     begun,
     check_checkpoint,
+    foreseen,
     stored_changing,
     stored_partition_keys,
     stored_shards,
@@ -68,6 +69,7 @@ from penstock.runtime.recovery.continuing import Continued
 from penstock.runtime.run import RunOptions, check_inputs, input_findings, run
 from penstock.runtime.session.session import default_shards
 from penstock.runtime.unused import KINDS, REJECTED, unused
+from penstock.sources.streams import StreamSpec
 
 OnBatch = Callable[[Batch], None]
 
@@ -112,7 +114,7 @@ class Engine(Registrations):
         batch_bytes: int | None = None,
         shards: int | None = None,
         rules: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
-        scope: str = Scope.ELEMENT,
+        scope: str = ELEMENT,
         within: int | str | timedelta | None = None,
         all_rules: bool = False,
     ) -> None:
@@ -134,17 +136,9 @@ class Engine(Registrations):
         self.scope = scope_named(scope)
         self.within = None if within is None else length_of_time(within, "within")
         self.all_rules = all_rules
-        if self.within is not None and self.scope is not Scope.STREAM:
-            raise UsageError(
-                "within bounds how far apart the elements may be that a rule takes together: it takes one",
-                hint="add --scope stream (scope='stream'), or leave it out",
-            )
-        if self.scope is Scope.STREAM and not feed:
-            raise UsageError(
-                "rules over streams feed queries, so --scope stream and --no-feed exclude each other"
-            )
         self.query_scope = text_or_none(query_scope, "query_scope")
-        pipeline.in_scope((), self.query_scope, self.scope)  # what cannot be is told here
+        of_queries = () if self.query_scope is None else (scope_named(self.query_scope),)
+        refuse_scopes(self.scope, within=self.within, feed=feed, queries=of_queries)  # at once
         self.add_rules(*([rules] if isinstance(rules, (str, os.PathLike)) else rules))
         self._changing = False  # whether static knowledge may, while the run that is prepared goes on
         self._entailed: tuple[object, Entailed] | None = None  # what it was made of, and what was made
@@ -175,7 +169,19 @@ class Engine(Registrations):
         if not self.streams:
             self._check_static(follow)
         check_inputs(self.streams, follow=follow)
-        shards = self.shards if self.streams else 1
+        program = self._planned(self.streams, follow)
+        if self.options.strict:
+            refuse_conflicts(self.entailed)
+        if self.checkpoint is not None:
+            _, lives, self.continued = check_checkpoint(
+                self.checkpoint, program, tuple(self.streams), self.timing
+            )
+            program = begun(program, lives)
+        return program
+
+    def _planned(self, streams: Sequence[StreamSpec | StreamName], follow: bool) -> Program:
+        """The program over these streams: what `run` runs, and `explain` shows."""
+        shards = self.shards if streams else 1
         if shards is None and self.checkpoint is not None:
             shards = stored_shards(self.checkpoint)
         shards = shards or default_shards(self.master)
@@ -185,41 +191,30 @@ class Engine(Registrations):
         if now is None:
             now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
         self._changing = changing and self.knowledge.watched
-        entailed = self.entailed
-        if self.options.strict:
-            refuse_conflicts(entailed)
-        program = pipeline.program(
+        return pipeline.program(
             self.queries,
-            self.streams,
+            streams,
             self.graphs,
             shards=shards,
             now=now,
             feed=self.feed,
             key=self.key,
             keys=stored_partition_keys(self.checkpoint) if self.checkpoint is not None else {},
-            entailed=entailed,
+            entailed=self._entail(static=not streams),
             changing=changing,
         )
-        if self.checkpoint is not None:
-            _, lives, self.continued = check_checkpoint(
-                self.checkpoint, program, tuple(self.streams), self.timing
-            )
-            program = begun(program, lives)
-        return program
 
     @property
     def entailed(self) -> Entailed:
         """What rules make of the static knowledge, which is closed when somebody first asks."""
+        return self._entail(static=not self.streams)
+
+    def _entail(self, *, static: bool) -> Entailed:
         graphs = tuple(self.graphs)
-        made_of = (self.entailment, graphs, tuple(self.queries), self.key, self._changing, bool(self.streams))
+        made_of = (self.entailment, graphs, tuple(self.queries), self.key, self._changing, static)
         if self._entailed is None or self._entailed[0] != made_of:
             made = entailed(
-                graphs,
-                self.queries,
-                self.entailment,
-                self.key,
-                changing=self._changing,
-                static=not self.streams,
+                graphs, self.queries, self.entailment, self.key, changing=self._changing, static=static
             )
             self._entailed = made_of, made
         return self._entailed[1]
@@ -261,7 +256,7 @@ class Engine(Registrations):
         if follow and self.knowledge.watched and not program.changing:
             warnings.warn(self._fixed(program), PenstockWarning, stacklevel=2)
         entailed = self.entailed  # files of graphs may have others when the run ends
-        checks = [rule for rule, _ in entailed.checks]
+        checks = [rule for rule, _ in entailed.applied.checks]
 
         def progressed(statistics: RunStatistics) -> None:
             self.statistics = statistics
@@ -425,28 +420,44 @@ class Engine(Registrations):
         findings = (*import_findings(self.graphs, given), *list_findings(unnamed))
         return [*conflict_findings(self.entailed), *findings]
 
-    def explain(self, query: int | str | None = None, stage: str = "plan") -> str:
+    def explain(self, query: int | str | None = None, stage: str = "plan", *, follow: bool = False) -> str:
         """What a stage (algebra, plan or spark) makes of this run, or of one query (name or number) in it.
 
-        Without streams, one is assumed, and one for each IRI that the queries name; it is told.
+        It is the plan of the run, with `follow` of one that follows, and with a `checkpoint` of one that goes
+        on from it. Without streams, one is assumed, and one for each IRI that the queries name; it is told.
+        Not if there are graphs, and these are all that queries name: they are answered once.
         """
+        if stage not in pipeline.STAGES:
+            raise UsageError(
+                f"there is no stage {stage!r} to explain", hint=f"there are {', '.join(pipeline.STAGES)}"
+            )
+        only = None if query is None else [self._number(query)]
+        if stage == "algebra":
+            return pipeline.algebra(self.queries, only)
         check_inputs(self.streams, follow=True)
+        if not self.streams and (self.checkpoint is not None or follow):
+            self._check_static(follow)
+        streams = self.streams or pipeline.assumed_streams(self.queries, self.graphs)
+        program, fates = self._planned(streams, follow), ()
+        if self.checkpoint is not None:
+            program, fates = foreseen(self.checkpoint, program)
+        told = self._entail(static=not streams)
         return pipeline.explain(
-            self.queries,
-            self.streams,
-            self.graphs,
-            stage=stage,
-            feed=self.feed,
-            only=None if query is None else [self._number(query)],
-            inputs=([self._input(spec) for spec in self.streams], self._knowledge_places()),
-            entailed=self.entailed if self.rules and stage != "algebra" else None,
+            program,
+            stage,
+            only=only,
+            inputs=([self._input(spec) for spec in self.streams], self._knowledge_places(told)),
+            assumed=bool(streams) and not self.streams,
+            given=len(self.queries),
+            rules=told.told(program.reasoner),
+            fates=[str(each) for each in fates],
         )
 
-    def _knowledge_places(self) -> list[Input]:
+    def _knowledge_places(self, told: Entailed) -> list[Input]:
         """Where static graphs come from; those without a name are one where rules have closed them."""
-        unnamed = [each for each in self._graph_places if each.iri is None]
-        if not self.rules or self.scope is Scope.STREAM:
+        if told.applied.executor is not Executor.KERNEL:
             return self._graph_places
+        unnamed = [each for each in self._graph_places if each.iri is None]
         closed = Input(None, ", ".join([*(each.place for each in unnamed), "what follows"]))
         return [closed, *(each for each in self._graph_places if each.iri is not None)]
 

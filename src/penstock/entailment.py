@@ -1,24 +1,21 @@
-"""What rules make of a run.
+"""What rules make of the knowledge of a run, where the kernel runs them (`rules/executors` says when).
 
 Static knowledge (all graphs without a name together) is closed once, on the driver, and takes the place
-of what was given. Stream elements are closed in the reason stage, each by itself against that knowledge
-(scope *element*), or the rules become CONSTRUCT rules of the run, whose premises may come from several
-elements (scope *stream*). `docs/decisions/0010-reasoning.md`.
+of what was given; the reason stage is handed what it needs to close each element above it.
+`docs/decisions/0010-reasoning.md`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 from penstock.algebra.nodes import ParsedQuery, Statement
 from penstock.algebra.printing import to_sexpr
 from penstock.engine.digests import RulesIdentity, digest_of
-from penstock.errors import Finding, InputError, PenstockError, QueryError, UsageError
+from penstock.errors import Finding, InputError, PenstockError, QueryError
 from penstock.knowledge.files import GraphFiles
 from penstock.knowledge.graphs import Knowledge, StaticGraph, graph_of, triples_without
 from penstock.plan.analysis.walk import nodes
@@ -30,39 +27,10 @@ from penstock.reason.conflicts import Conflict, conflict_text
 from penstock.reason.elements import ElementReasoner
 from penstock.reason.running import OPTIONS
 from penstock.reason.selecting import Selection, Wanted
-from penstock.rules.constructs import checks, constructs
-from penstock.rules.expressions import with_direct_semantics
+from penstock.reason.stage import Reasoner
+from penstock.rules.executors import Applied, Entailment, Executor, applied
 from penstock.rules.restrictions import findings
 from penstock.rules.rule import Rule
-
-
-class Scope(StrEnum):
-    """Where the premises of a rule may come from, besides static knowledge."""
-
-    ELEMENT = "element"  # from one element: consequences have its interval
-    STREAM = "stream"  # from several: consequences have the hull of their intervals
-
-
-def scope_named(name: str) -> Scope:
-    """The scope that --scope or `scope=` names."""
-    try:
-        return Scope(name)
-    except ValueError:
-        close = difflib.get_close_matches(str(name).lower(), list(Scope), 1)
-        raise UsageError(
-            f"there is no scope {name!r}",
-            hint=f"did you mean {close[0]}?" if close else f"the scopes are {', '.join(Scope)}",
-        ) from None
-
-
-@dataclass(frozen=True)
-class Entailment:
-    """The rules of a run, and how they apply to streams."""
-
-    rules: tuple[Rule, ...] = ()
-    scope: Scope = Scope.ELEMENT
-    within: int | None = None  # µs: how far apart premises may be, in the scope of streams
-    all_rules: bool = False  # also those that can change no answer
 
 
 @dataclass(frozen=True)
@@ -81,26 +49,27 @@ class Entailed:
     """What rules have made of the graphs of a run, and what they do to its streams."""
 
     graphs: tuple[StaticGraph, ...]
+    applied: Applied
     rules: tuple[Rule, ...] = ()
-    used: tuple[Rule, ...] | None = ()  # of these, such as can contribute to answers; None: to be found out
+    selection: Selection | None = None  # of rules that can contribute to answers, where there is no stream
     reasoning: ElementRules | None = None
-    constructs: tuple[ParsedQuery, ...] = ()  # that feed the queries
-    checks: tuple[tuple[Rule, ParsedQuery], ...] = ()  # that find contradictions in streams
     conflicts: tuple[Conflict, ...] = ()  # in static knowledge
     derived: int = 0  # static triples
     dropped: tuple[tuple[str, int], ...] = ()  # by rule: what would have a literal as its subject
     identity: RulesIdentity = RulesIdentity()  # noqa: RUF009 — frozen
-    queries: tuple[ParsedQuery, ...] = ()  # as the rules have them understood
-    expressions: tuple[StaticGraph, ...] = ()  # what is said of the class expressions in these
+    expressions: tuple[StaticGraph, ...] = ()  # what is said of the class expressions in the queries
     closure: Closure | None = None  # of static knowledge, if it changes and elements meet it
 
-    def told(self) -> tuple[tuple[str, str], ...]:
-        """The rules that are used, by name, and what they mean."""
-        used = self.used
-        if used is None:
-            reasoner = self.reasoning(Knowledge.of(self.graphs, self.graphs[0].key))
-            used = _selected(self.rules, reasoner.selection)
-        return tuple((each.name, each.meaning) for each in used)
+    def told(self, reasoner: Reasoner) -> tuple[tuple[str, str], ...]:
+        """The rules that a run uses, by name, and what they mean: of elements, those that can contribute."""
+        selection = self.selection
+        if selection is None and isinstance(reasoner, ElementReasoner):
+            selection = reasoner.selection
+        return tuple(
+            (rule.name, rule.meaning)
+            for rule in self.rules
+            if selection is None or rule.name in selection.rules
+        )
 
 
 def closure_of(rules: Sequence[Rule], graphs: Sequence[StaticGraph], key: int, *, changing: bool) -> Closure:
@@ -135,41 +104,31 @@ def entailed(
     Static knowledge is closed under all rules, for what elements bring may need any of it; where there are
     no streams, as far as the queries want it. Knowledge that may be `changing` has no digest.
     """
-    if not entailment.rules:
-        return Entailed(tuple(graphs), queries=tuple(queries))
-    if entailment.scope is Scope.STREAM and any(each.query.continuous for each in queries):
-        raise UsageError(
-            "what rules derive from several elements is in no window: queries over windows and --scope stream"
-            " exclude each other",
-            hint="rules with --scope element apply to each element, and what follows is in its windows",
-        )
-    queries, said = with_direct_semantics(queries, entailment.rules)
-    expressions = (graph_of(said, None, key=key),) if said else ()
+    how = applied(queries, entailment)
+    if how.executor is None:
+        return Entailed(tuple(graphs), how)
+    expressions = (graph_of(how.expressions, None, key=key),) if how.expressions else ()
     graphs = [*(graph.keyed(key) for graph in graphs), *expressions]
     rules = entailment.rules
-    some = not entailment.all_rules and entailment.scope is Scope.ELEMENT
-    want = wanted(queries) if some else None
+    some = not entailment.all_rules and how.executor is Executor.KERNEL
+    want = wanted(how.queries) if some else None
     if static and want is not None:
         closure = WantedClosure(rules, graphs, want, key)
-        used = _selected(rules, closure.selection)
+        selection = closure.selection
     else:
-        closure = closure_of(rules, graphs, key, changing=changing)
-        used = None if want is not None else rules
+        closure, selection = closure_of(rules, graphs, key, changing=changing), None
     found = Entailed(
         tuple(graphs),
+        how,
         rules,
-        used,
+        selection,
         conflicts=tuple(closure.conflicts()),
         derived=closure.inferred.shape[1],
         dropped=tuple(sorted(closure.dropped.items())),
-        queries=tuple(queries),
         expressions=expressions,
     )
-    if entailment.scope is Scope.STREAM:
-        within = entailment.within
-        return replace(
-            found, constructs=tuple(constructs(rules, within)), checks=tuple(checks(rules, within))
-        )
+    if how.executor is Executor.NETWORK:
+        return found
     graphs = _closed(closure, graphs)
     contents = [part for graph in graphs for part in (graph.iri or "", graph.digest)]
     identity = RulesIdentity(
@@ -180,26 +139,13 @@ def entailed(
     return replace(found, graphs=graphs, reasoning=ElementRules(rules, want), identity=identity, closure=kept)
 
 
-def _selected(rules: Sequence[Rule], selection: Selection | None) -> tuple[Rule, ...]:
-    """The rules that can contribute to what the queries want, as long as elements bring no ontologies."""
-    return tuple(rule for rule in rules if selection is None or rule.name in selection.rules)
-
-
-def streaming(entailment: Entailment) -> list[ParsedQuery]:
-    """The rules as queries of a run, where their premises may come from several elements."""
-    if entailment.scope is not Scope.STREAM:
-        return []
-    rules, within = entailment.rules, entailment.within
-    return [*(query for _, query in checks(rules, within)), *constructs(rules, within)]
-
-
 @contextlib.contextmanager
-def over_streams(said: bool) -> Iterator[None]:
+def in_network(how: Applied) -> Iterator[None]:
     """Where each rule is fine and all together cannot be planned, say what else there is."""
     try:
         yield
     except QueryError as error:
-        if said:
+        if how.executor is Executor.NETWORK:
             how = "use --scope element, or drop the rule (`# drop: NAME` in a file of your own)"
             error.hint = f"{how}; else {error.hint}" if error.hint else how
         raise
@@ -210,7 +156,7 @@ def rule_findings(entailment: Entailment) -> Iterator[tuple[Statement | None, Fi
     for rule in entailment.rules:
         yield from findings(rule)
     joining = [rule.name for rule in entailment.rules if _joins(rule)]
-    if joining and entailment.scope is Scope.STREAM and entailment.within is None:
+    if joining and entailment.executor is Executor.NETWORK and entailment.within is None:
         finding = Finding(
             "unbounded-state",
             f"rules over streams remember for ever what they have seen: {in_words(joining, most=_SHOWN)}",

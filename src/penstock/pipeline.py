@@ -17,25 +17,26 @@ from typing import Protocol
 from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery, Statement, with_scope
 from penstock.algebra.printing import to_sexpr
-from penstock.algebra.scopes import ELEMENT, STREAM
+from penstock.algebra.scopes import scope_named
+from penstock.engine.digests import RulesIdentity
 from penstock.engine.program import Program
 from penstock.engine.remembering import remembered
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.entailment import Entailed, Entailment, Scope, over_streams, rule_findings, streaming
+from penstock.entailment import Entailed, in_network, rule_findings
 from penstock.errors import Finding, InputError, QueryError, UsageError
 from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import StaticGraph
 from penstock.languages import ENDINGS
-from penstock.plan.advice.explaining import explain_plan, explain_steps
+from penstock.plan.advice.explaining import explain_plan, explain_stages
 from penstock.plan.advice.findings import query_findings, run_findings
 from penstock.plan.advice.overview import Input, Overview
 from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
 from penstock.plan.planning import Plan, make_plan
 from penstock.reason.stage import Reasoning
+from penstock.rules.executors import Applied, Entailment, Executor, applied
 from penstock.rules.reading import RuleText, read_rules
 
 STAGES = ("algebra", "plan", "spark")
-QUERY_SCOPES = {"stream": STREAM, "element": ELEMENT}
 
 
 class Registered(Protocol):
@@ -69,30 +70,17 @@ def read(path: str | Path, *, language: str | None = None, name: str | None = No
         raise
 
 
-def in_scope(
-    queries: Iterable[ParsedQuery], scope: str | None, of_rules: Scope = Scope.ELEMENT
-) -> list[ParsedQuery]:
-    """The queries with the scope `stream` or `element`; None: as their language says.
-
-    What rules derive from several elements (their scope is the stream) belongs to no element.
-    """
-    if scope is None:
-        return list(queries)
-    if scope not in QUERY_SCOPES:
-        known = " or ".join(QUERY_SCOPES)
-        raise UsageError(f"queries cannot have the scope {scope!r}", hint=f"it is {known}")
-    if QUERY_SCOPES[scope] == ELEMENT and of_rules is Scope.STREAM:
-        raise UsageError(
-            "queries that look at one element do not see what rules derive from several:"
-            " --query-scope element and --scope stream exclude each other",
-            hint="leave one of them out: rules with --scope element apply to each element by itself",
-        )
+def in_scope(queries: Iterable[ParsedQuery], scope: str | None) -> list[ParsedQuery]:
+    """The queries with a scope, `stream` or `element`; None: as their language says."""
     queries = list(queries)
+    if scope is None:
+        return queries
+    found = scope_named(scope)
     if any(query.query.continuous for query in queries):
         raise UsageError(
             "queries over windows have no other scope than their windows", hint="leave --query-scope out"
         )
-    return [with_scope(query, QUERY_SCOPES[scope]) for query in queries]
+    return [with_scope(query, found) for query in queries]
 
 
 def _read(path: Path) -> str:
@@ -115,18 +103,18 @@ def catalog_of(streams: Iterable[RegisteredStream], graphs: Iterable[StaticGraph
     )
 
 
-def _catalog(
-    queries: Sequence[ParsedQuery],
-    streams: Sequence[RegisteredStream],
-    graphs: Sequence[StaticGraph | Registered],
-) -> Catalog:
-    """What is registered; without streams, those that the queries suggest."""
-    found = catalog_of(streams, graphs)
-    if streams:
-        return found
-    known = found.names()
+def assumed_streams(
+    queries: Sequence[ParsedQuery], graphs: Iterable[StaticGraph | Registered] = ()
+) -> list[StreamName]:
+    """The streams that queries suggest, where nobody has said which there are.
+
+    One without a name, and one for each IRI that the queries name; none if there are graphs, and these are
+    all that queries name: such a run is answered once.
+    """
+    known = {graph.iri for graph in graphs}
     suggested = assumed_catalog([query.query for query in queries]).streams
-    return replace(found, streams=tuple(each for each in suggested if each.iri not in known))
+    named = [each for each in suggested if each.iri is not None and each.iri not in known]
+    return [StreamName(), *named] if named or not known else []
 
 
 def check(
@@ -139,16 +127,13 @@ def check(
 ) -> Iterable[tuple[Statement | None, Finding]]:
     """Plans the queries without running them; what looks wrong, with the statement that it is about.
 
-    Without streams, one unnamed stream is assumed, and one for each that the queries name; not if there are
-    graphs, and these are all that queries name.
+    Without streams, some are assumed (`assumed_streams`).
     """
-    catalog, assumed = catalog_of(streams, graphs), assumed_catalog([query.query for query in queries])
-    if not streams and not (graphs and {each.iri for each in assumed.streams} <= {None, *catalog.names()}):
-        catalog = assumed
-    planned = [*queries, *streaming(entailment)]
-    with over_streams(entailment.scope is Scope.STREAM):
-        make_plan(planned, catalog, names_of(planned), feeds=feed)
+    given = streams or assumed_streams(queries, graphs)
+    rules = applied(queries, entailment, feed=feed)
+    plan(queries, given, graphs, feed=feed, derives=rules.executor is Executor.KERNEL, rules=rules)
     yield from rule_findings(entailment)
+    catalog = catalog_of(given, graphs)
     yield from findings(queries, catalog, registered=bool(streams), rules=bool(entailment.rules))
 
 
@@ -168,63 +153,77 @@ def findings(
             yield None, finding
 
 
+def algebra(queries: Sequence[ParsedQuery], only: Sequence[int] | None = None) -> str:
+    """The queries, or some of them, as the timed algebra."""
+    places = range(len(queries)) if only is None else only
+    shown = (to_sexpr(queries[i].query, prefixes=queries[i].prefixes) for i in places)
+    if len(places) == 1:
+        return next(shown)
+    names = names_of(queries)
+    return "\n\n".join(f"# {names[i]}\n{text}" for i, text in zip(places, shown, strict=True))
+
+
 def explain(
-    queries: Sequence[ParsedQuery],
-    streams: Sequence[RegisteredStream] = (),
-    graphs: Sequence[StaticGraph | Registered] = (),
-    *,
+    program: Program,
     stage: str = "plan",
-    feed: bool = True,
+    *,
     only: Sequence[int] | None = None,
     inputs: tuple[Sequence[Input], Sequence[Input]] = ((), ()),
-    entailed: Entailed | None = None,
+    assumed: bool = False,
+    given: int | None = None,
+    rules: Sequence[tuple[str, str]] = (),
+    fates: Sequence[str] = (),
 ) -> str:
-    """What a stage (algebra, plan or spark) makes of the queries of a run, or of some of them (`only`).
+    """What a run becomes, or some of its queries (`only`): its plan, or its stages on Spark.
 
-    Without streams, it is assumed as in `check`, and the text says so. `inputs` say where the
-    streams and the graphs come from; `entailed` is what rules make of the graphs.
+    `inputs` say where the streams and the graphs come from, `assumed` that nobody has said which streams
+    there are; the first `given` queries are the user's. `rules` are told as they are, and so is what becomes
+    of the queries of a checkpoint (`fates`).
     """
-    if stage not in STAGES:
-        raise UsageError(f"there is no stage {stage!r} to explain", hint=f"there are {', '.join(STAGES)}")
-    places = range(len(queries)) if only is None else only
-    names = names_of(queries)
-    if stage == "algebra":
-        shown = (to_sexpr(queries[i].query, prefixes=queries[i].prefixes) for i in places)
-        if len(places) == 1:
-            return next(shown)
-        return "\n\n".join(f"# {names[i]}\n{text}" for i, text in zip(places, shown, strict=True))
-    planned, told = list(queries), ()
-    if entailed is not None:
-        graphs, told, planned = entailed.graphs, entailed.told(), list(entailed.queries)
-        planned += [*(query for _, query in entailed.checks), *entailed.constructs]
-    with over_streams(len(planned) > len(queries)):
-        made = make_plan(planned, _catalog(queries, streams, graphs), names_of(planned), feeds=feed)
-    found = dict.fromkeys(step for query in made.queries for step in query.step.walk())
-    overview = Overview(made, remembered(found), *inputs, rules=told, given=len(queries))
+    net = program.network
+    overview = Overview(
+        program.plan,
+        remembered(net.steps),
+        *inputs,
+        rules=rules,
+        given=given,
+        generations=program.generations,
+        silent=program.silent,
+        shards=program.shards,
+        closes=program.reasoning is not None,
+        decodes_all=program.keep_predicates is None,
+        follows=program.changing,
+        fates=fates,
+    )
     if stage == "spark":
-        return explain_steps(overview)
-    return explain_plan(overview, places, assumed=not streams)
+        return explain_stages(overview, assumed=assumed)
+    return explain_plan(overview, only, assumed=assumed)
 
 
 def plan(
     queries: Sequence[ParsedQuery],
     streams: Sequence[RegisteredStream],
-    graphs: Sequence[StaticGraph] = (),
+    graphs: Sequence[StaticGraph | Registered] = (),
     *,
     feed: bool = True,
     keys: Mapping[str, str | None] = MappingProxyType({}),
     changing: bool = False,
     derives: bool = False,
+    rules: Applied | None = None,
 ) -> Plan:
-    """The plan of queries over what is registered; `feed`: CONSTRUCT queries are rules for all of them.
+    """The plan of a run over what is registered: whoever plans does so by this.
 
-    `keys` are those of a checkpoint, by the digests of the queries. `changing`: the graphs may have
-    other triples later. `derives`: elements are closed under rules.
+    `feed`: CONSTRUCT queries are rules for all of them. `keys` are those of a checkpoint, by the digests of
+    the queries. `changing`: the graphs may have other triples later. `derives`: elements are closed under
+    rules. `rules` has the queries as rules have them, and rules as queries.
     """
-    digests = enumerate(rule_name(query.query) for query in queries) if keys else ()
+    rules = Applied(tuple(queries)) if rules is None else rules
+    planned = rules.planned
+    digests = enumerate(rule_name(query.query) for query in planned) if keys else ()
     kept = {number: keys[digest] for number, digest in digests if digest in keys}
     catalog = replace(catalog_of(streams, graphs), changing=changing, derives=derives)
-    return make_plan(queries, catalog, names_of(queries), feeds=feed, keys=kept)
+    with in_network(rules):
+        return make_plan(planned, catalog, names_of(planned), feeds=feed, keys=kept)
 
 
 def program(
@@ -242,30 +241,33 @@ def program(
     changing: bool = False,
     entailed: Entailed | None = None,
 ) -> Program:
-    """Queries ready to run on a number of shards; `penstock.runtime.run` runs it on Spark.
+    """Queries ready to run on so many shards: `penstock.runtime.run` runs it on Spark, `explain` shows it.
 
     `reasoning` makes the reasoner that elements go through before patterns are matched. `changing`:
     the static graphs may have other triples later, while the queries go on. `entailed` is what
-    rules have made of the graphs (`entailment`), and then says what is done to elements. Queries that
-    find contradictions come after the given ones, and after them those that only feed others.
+    rules have made of the graphs (`entailment`), and then says what is done to elements.
     """
-    how = {"shards": shards, "now": now, "tuning": tuning, "key": key, "changing": changing}
-    if entailed is None:
-        derives = reasoning is not None
-        made = plan(queries, streams, graphs, feed=feed, keys=keys, changing=changing, derives=derives)
-        return Program(made, graphs, reasoning=reasoning, **how)
-    checks = [query for _, query in entailed.checks]
-    planned = [*entailed.queries, *checks, *entailed.constructs]
-    with over_streams(bool(entailed.constructs)):
-        derives = entailed.reasoning is not None
-        made = plan(
-            planned, streams, entailed.graphs, feed=feed, keys=keys, changing=changing, derives=derives
+    rules, identity = Applied(tuple(queries)), RulesIdentity()
+    if entailed is not None:
+        graphs, rules, reasoning, identity = (
+            entailed.graphs,
+            entailed.applied,
+            entailed.reasoning,
+            entailed.identity,
         )
+    derives = reasoning is not None
+    made = plan(
+        queries, streams, graphs, feed=feed, keys=keys, changing=changing, derives=derives, rules=rules
+    )
     return Program(
         made,
-        entailed.graphs,
-        reasoning=entailed.reasoning,
-        silent=range(len(queries) + len(checks), len(made.queries)),
-        rules=entailed.identity,
-        **how,
+        graphs,
+        shards=shards,
+        now=now,
+        tuning=tuning,
+        key=key,
+        reasoning=reasoning,
+        changing=changing,
+        silent=range(len(made.queries) - len(rules.constructs), len(made.queries)),
+        rules=identity,
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 import penstock
-from penstock import cli, pipeline
+from penstock import cli
 from penstock.languages import parse
+from penstock.runtime.recovery.checkpoint import open_checkpoint
 
 PREFIX = "PREFIX : <http://e.org/>\n"
 MODULE = (
@@ -75,7 +78,9 @@ def test_what_is_assumed_is_said(capsys):
     assert lines(shown, "assumed ")[0].startswith("one stream without a name; --stream and --graph ")
     (query,) = parse(PREFIX + "ASK FROM :a { ?s :p ?o GRAPH :b { ?s :p ?o } }").queries
     told = "one stream without a name, and <http://e.org/a> and <http://e.org/b> as streams"
-    assert lines(pipeline.explain([query]), "assumed ")[0].startswith(told)
+    alone = penstock.Engine()
+    alone.queries.append(query)
+    assert lines(alone.explain(), "assumed ")[0].startswith(told)
     graph = penstock.Engine().add_graph("sectors.ttl", iri="http://e.org/b")
     graph.queries.append(query)
     assert "and <http://e.org/a> as stream;" in lines(graph.explain(), "assumed ")[0]
@@ -113,8 +118,8 @@ def test_the_stages_of_a_run(capsys):
 
 def test_long_things_are_shortened():
     many = ", ".join(f'"value {i}"' for i in range(500))
-    module = parse(PREFIX + f"SELECT * {{ ?s :p ?o FILTER (?o IN ({many})) }}" + " ASK { ?s :p ?o }" * 20)
-    shown = pipeline.explain(module.queries)
+    queries = f"SELECT * {{ ?s :p ?o FILTER (?o IN ({many})) }}" + " ASK { ?s :p ?o }" * 20
+    shown = penstock.Engine().add_query(PREFIX + queries).explain()
     assert max(map(len, shown.splitlines())) < 200
     assert "…" in shown and " and 12 more)" in shown
 
@@ -144,8 +149,8 @@ def test_event_mode_is_by_the_element_and_remembers_nothing(capsys):
     assert shown.count("Scan ?s :p ?o") == 3 and "PerElement" in shown
     assert lines(explained("triangle.rq", capsys), "partition key ")[0].startswith("none")
     stages = explained("triangle.rq --query-scope element --stage spark", capsys)
-    assert lines(stages, "answer ") == ["1 query, for each element by itself"]
-    assert "the answers of 1 by the element, 0 in the first shard" in stages
+    assert lines(stages, "answer ") == ["each element by itself: triangle"]
+    assert re.search(r"exchange +by element to \d+ shards?: triangle\n", stages)
     assert explained("triangle.rq --query-scope element --stage algebra", capsys).startswith(
         "(Select (?x ?y ?z) element"
     )
@@ -160,9 +165,9 @@ def test_event_mode_has_no_unbounded_state(capsys):
 
 
 def test_a_scope_that_is_none_is_told():
-    with pytest.raises(penstock.PenstockError, match="cannot have the scope 'events'") as told:
+    with pytest.raises(penstock.PenstockError, match="there is no scope 'events'") as told:
         penstock.Engine(query_scope="events")
-    assert "stream or element" in told.value.hint
+    assert told.value.hint == "did you mean element?"
 
 
 def test_rules_over_the_stream_and_queries_of_an_element_exclude_each_other(capsys):
@@ -170,3 +175,95 @@ def test_rules_over_the_stream_and_queries_of_an_element_exclude_each_other(caps
         penstock.Engine(query_scope="element", scope="stream")
     assert cli.call(["check", "market.rq", "--query-scope", "element", "--scope", "stream"]) == 2
     assert "exclude each other" in capsys.readouterr().err
+
+
+# --- one plan for both -------------------------------------------------------------------------
+
+STREAM = "http://e.org/s"
+QUERIES = {
+    "ep-sparql": [
+        "SELECT ?c ?p { { ?c :price ?q } SEQ { ?c :price ?p } }",
+        "CONSTRUCT { ?c :fell ?p } { { ?c :price ?q } SEQ { ?c :price ?p } }",
+        "SELECT ?c ?s { ?c :fell ?p . ?c :sector ?s OPTIONAL { ?c a :Big } }",
+    ],
+    "cqels-cep": [
+        "SELECT ?c FROM NAMED WINDOW :W ON :s [RANGE 1m] "
+        "{ WINDOW :W { SEQ({ ?c :price ?p }, { ?c a :Big }) } }",
+        "SELECT ?c (COUNT(*) AS ?n) FROM NAMED WINDOW :W ON :s [TRIPLES 4] { WINDOW :W { ?c a :Big } } "
+        "GROUP BY ?c",
+    ],
+    "c-sparql": [
+        "REGISTER QUERY q AS SELECT ?c (AVG(?p) AS ?n) FROM STREAM :s [RANGE 10s STEP 2s] { ?c :price ?p } "
+        "GROUP BY ?c",
+        "REGISTER QUERY q AS SELECT ?c FROM STREAM :s [RANGE TRIPLES 4] { ?c a :Big . ?c :price ?p }",
+    ],
+    "rsp-ql": [
+        "REGISTER RSTREAM <x:o> AS SELECT ?c FROM NAMED WINDOW :w ON :s [RANGE PT10S STEP PT5S] "
+        "{ WINDOW :w { ?c a :Big } }",
+        "REGISTER ISTREAM <x:o> AS CONSTRUCT { ?c :is :Big } FROM NAMED WINDOW :w ON :s [TRIPLES 3 STEP 2]"
+        " { WINDOW :w { ?c a :Big } }",
+    ],
+}
+RULES = {
+    "none": {},
+    "of elements": {"rules": ["cax-sco"]},
+    "of elements, all": {"rules": ["rhodf"], "all_rules": True},
+    "of streams": {"rules": ["cax-sco"], "scope": "stream", "within": "1h"},
+}
+
+
+def shown_steps(shown: str) -> list[tuple[set[str], Counter[str]]]:
+    """Of each query that is shown, the names of all steps, and how many there are that are no scans."""
+    found = []
+    for block in re.findall(r"^steps\n((?:  .*\n?)+)", shown, re.M):
+        lines = [line.strip() for line in block.splitlines()]
+        new = [line.split()[0] for line in lines if not line.endswith("(as above)")]
+        found.append((set(new), Counter(name for name in new if not name.endswith("Scan"))))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("language", "rules", "checkpoint", "follow"), [*product(QUERIES, RULES, (False, True), (False, True))]
+)
+def test_the_steps_that_are_shown_are_those_of_the_run(language, rules, checkpoint, follow, tmp_path):
+    Path("big.ttl").write_text(
+        "<x:a> a <x:Sub> . <x:Sub> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <http://e.org/Big> ."
+    )
+    settings = RULES[rules] | ({"checkpoint": tmp_path / "state"} if checkpoint else {})
+
+    def engine(queries: list[str]) -> penstock.Engine:
+        made = penstock.Engine(shards=2, **settings).add_stream("prices.nq", iri=STREAM)
+        made.add_graph("big.ttl").add_graph("sectors.ttl", iri="http://e.org/sectors")
+        for number, text in enumerate(queries):
+            made.add_query(PREFIX + text, language=language, name=f"q{number}")
+        return made
+
+    if language != "ep-sparql" and rules == "of streams":
+        for refused in (penstock.Engine.ready, penstock.Engine.explain, penstock.Engine.check):
+            with pytest.raises(penstock.PenstockError, match="windows and --scope stream exclude"):
+                refused(engine(QUERIES[language]))
+        return
+    if checkpoint:  # begun with the last query alone, and not by a run that follows
+        first = engine(QUERIES[language][-1:])
+        with open_checkpoint(tmp_path / "state", first.ready(), tuple(first.streams), first.timing):
+            (tmp_path / "state" / "spark" / "commits").mkdir(parents=True)
+            (tmp_path / "state" / "spark" / "commits" / "0").write_text("")
+    made = engine(QUERIES[language])
+    shown = made.explain(follow=follow)
+    program = made.ready(follow=follow)
+    expected = []
+    for query in program.plan.queries:
+        steps = dict.fromkeys(query.step.walk(everywhere=True))
+        names = Counter(step.name for step in steps if not step.name.endswith("Scan"))
+        expected.append(({step.name for step in steps}, names))
+    assert shown_steps(shown) == expected
+    assert ("whose changes are followed" in shown) == program.changing
+    windows = [name for name in ("StatedScan", "DerivedScan") if f" {name} " in shown]
+    derived = rules.startswith("of elements") and language != "ep-sparql"
+    assert windows == (["StatedScan", "DerivedScan"] if derived else [])
+    if checkpoint:
+        assert lines(shown, "state ")[0].endswith("starts now")
+        assert len(set(program.generations)) > 1
+    stages = made.explain(stage="spark", follow=follow)
+    closes = program.reasoning is not None
+    assert ("elements are closed under" in stages) == closes == rules.startswith("of elements")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock import pipeline
-from penstock.languages import parse_query
+from penstock import Engine
 from penstock.plan.advice.retention import memories
 from penstock.plan.catalog import Catalog, GraphName
 from penstock.timeline import MINUTE, format_duration
@@ -25,7 +24,7 @@ def describe_memory(*arguments, **options) -> tuple[str, ...]:
 
 def explained_memory(group: str) -> list[str]:
     """The lines of `explain` about what the operators of a group remember."""
-    text = pipeline.explain([parse_query(f"{PREFIXES} SELECT * {{ {group} }}")])
+    text = Engine().add_query(f"{PREFIXES} SELECT * {{ {group} }}").explain()
     block = text.partition("\nmemory\n")[2].partition("\n\n")[0]
     return [line.strip() for line in block.splitlines()]
 

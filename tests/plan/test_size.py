@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from penstock import pipeline
+from penstock import Engine, pipeline
 from penstock.algebra.nodes import BGP
 from penstock.errors import QueryError
 from penstock.languages import DEEPEST, parse_query
@@ -70,8 +70,9 @@ def ways_through(text: str) -> Step:
     """Parses, checks, explains, plans, sends, opens and steps; the plan's last step."""
     parsed = parse_query(text)
     assert list(pipeline.check([parsed])) is not None
+    engine = Engine().add_query(text)
     for stage in ("algebra", "plan", "spark"):
-        assert pipeline.explain([parsed], stage=stage)
+        assert engine.explain(stage=stage)
     program = pipeline.program([parsed], [StreamName()], shards=2, now=0)
     sent = pickle.loads(pickle.dumps(program))
     assert sent.digests == program.digests and sent.queries == program.queries

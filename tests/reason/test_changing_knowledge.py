@@ -11,10 +11,11 @@ from tests.reason.rule_texts import RULES, rule, rules
 from tests.reason.test_closing import NIL, Triple, ex, graph
 
 from penstock import entailment
-from penstock.entailment import ClosedFiles, Entailment, entailed
+from penstock.entailment import ClosedFiles, entailed
 from penstock.errors import InputError
 from penstock.knowledge.files import GraphFile, GraphFiles
 from penstock.knowledge.graphs import StaticGraph
+from penstock.rules.executors import Entailment
 from penstock.terms import RDF, NamedNode
 
 KEY = 3

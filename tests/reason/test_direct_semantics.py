@@ -6,9 +6,10 @@ import pytest
 
 import penstock
 from oracle.notation import triples
-from penstock.entailment import ClosedFiles, Entailment, entailed
+from penstock.entailment import ClosedFiles, entailed
 from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
+from penstock.rules.executors import Entailment
 from penstock.rules.library import ruleset
 from penstock.timeline import parse_instant
 
@@ -81,5 +82,5 @@ def _terms(graph) -> list:
 
 def _name(begun) -> str:
     """The name that the query has for its expression."""
-    [triple] = [t for t in begun.queries[0].query.pattern.pattern.pattern.triples]
+    [triple] = [t for t in begun.applied.queries[0].query.pattern.pattern.pattern.triples]
     return triple.object.value

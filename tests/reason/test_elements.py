@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.reason.rule_texts import rules
+from tests.reason.rule_texts import rule, rules
 from tests.reason.test_closing import ex, graph
 from tests.reason.test_selecting import DOMAIN, OWL, found, occurrences
 
@@ -101,3 +101,19 @@ def test_what_one_process_has_found_out_spares_another(seed, tmp_path, monkeypat
 
 def rows_of(given: Occurrences):
     return zip(given.element.tolist(), given.start.tolist(), given.graph.tolist(), strict=True)
+
+
+def test_a_named_graph_has_its_name():
+    """Also where no rule names it, and where the static knowledge was closed by another process."""
+    named = rule("named", "INSERT { ?g :about ?x } WHERE { ?x :p ?y . GRAPH ?g { ?y :q ?z } }")
+    graphs = [graph_of([(ex("a"), ex("q"), ex("b"))], name, key=7) for name in (None, "http://g/")]
+    table = TermTable(key=7)
+    triple = [table.add(term) for term in (ex("s"), ex("p"), ex("a"))]
+    columns = np.array([[*triple, 1, 1, -1]], np.int64).T
+    given = Occurrences(*columns[:5], terms=table.chunk(), element=columns[5])
+    base = Knowledge.of(graphs, 7)
+    for knowledge in (base, replace(base, found=ElementReasoner([named], base).found)):
+        found = ElementReasoner([named], knowledge).close(given)
+        known = TermTable(found.terms)
+        last = [known.term(int(column[-1])) for column in (found.subject, found.predicate, found.object)]
+        assert last == [NamedNode("http://g/"), ex("about"), ex("s")]

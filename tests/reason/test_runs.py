@@ -33,12 +33,13 @@ from penstock.columns.terms import TermTable
 from penstock.decode.decoder import Decoder
 from penstock.engine.program import Program
 from penstock.engine.tuning import TUNING
-from penstock.entailment import ClosedFiles, Entailment, entailed
+from penstock.entailment import ClosedFiles, entailed
 from penstock.errors import InputError, UsageError
 from penstock.knowledge.files import GraphFile, GraphFiles
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.reason.closing import Closure
+from penstock.rules.executors import Entailment
 from penstock.rules.library import ruleset
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.messages import INCONSISTENT

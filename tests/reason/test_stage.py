@@ -11,7 +11,7 @@ import pytest
 from tests.reason.reasoners import Rooms, ex
 
 from agreement.engine_runs import travelled
-from penstock import pipeline
+from penstock import Engine, pipeline
 from penstock.columns.ids import id_of
 from penstock.decode.decoder import Decoder
 from penstock.decode.occurrences import Occurrences
@@ -116,7 +116,7 @@ def test_without_a_reasoner_nothing_is_touched():
 
 
 def test_explain_shows_the_stage_in_its_place():
-    told = pipeline.explain([parse_query("SELECT * WHERE { ?s ?p ?o }")], stage="spark")
+    told = Engine().add_query("SELECT * WHERE { ?s ?p ?o }").explain(stage="spark")
     stages = [line.split()[0] for line in told.splitlines() if not line.startswith(" ")]
     at = stages.index("reason")
     assert stages[at - 1 : at + 2] == ["decode", "reason", "match"]

@@ -22,14 +22,16 @@ from agreement.tunings import tiny
 from oracle.model import StaticGraph, TimedDataset, stream_of
 from oracle.rules import meaning_by_stream
 from penstock import pipeline
+from penstock.algebra.scopes import Scope
 from penstock.api import Batch, Engine
 from penstock.decode.decoder import Decoder
 from penstock.engine.tuning import TUNING
-from penstock.entailment import Entailment, Scope, entailed, rule_findings
+from penstock.entailment import entailed, rule_findings
 from penstock.errors import QueryError
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.rules.constructs import constructs
+from penstock.rules.executors import Entailment
 from penstock.rules.library import ruleset
 from penstock.rules.reading import read_rules
 from penstock.terms import NamedNode
@@ -69,7 +71,7 @@ def run(
         for number, shard in enumerate(live):
             for query, table in shard.answers(payloads[number], reached, batch == batches):
                 found.setdefault(query, []).extend(tuple(row.values()) for row in table.to_pylist())
-    return [found.get(i, []) for i in range(1 + len(made.checks))]
+    return [found.get(i, []) for i in range(1 + len(made.applied.checks))]
 
 
 def occurrences(names: str, of: list[Element], within: str | None = None, text="") -> set:

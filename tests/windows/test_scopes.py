@@ -3,9 +3,11 @@
 import pytest
 
 from penstock import pipeline
-from penstock.entailment import Entailment, Scope, entailed
+from penstock.algebra.scopes import Scope
+from penstock.entailment import entailed
 from penstock.errors import UsageError
 from penstock.languages import parse
+from penstock.rules.executors import Entailment
 from penstock.rules.library import ruleset
 
 QUERY = """
@@ -18,7 +20,7 @@ def test_rules_over_several_elements_are_in_no_window():
     queries = parse(QUERY, language="rsp-ql").queries
     with pytest.raises(UsageError, match="in no window"):
         entailed([], queries, Entailment(tuple(ruleset(["rhodf"])), Scope.STREAM), 7)
-    assert entailed([], queries, Entailment(tuple(ruleset(["rhodf"]))), 7).queries
+    assert entailed([], queries, Entailment(tuple(ruleset(["rhodf"]))), 7).applied.queries
 
 
 @pytest.mark.parametrize("scope", ["stream", "element"])

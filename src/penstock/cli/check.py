@@ -60,8 +60,9 @@ def check(
     """
     existing_queries(queries)
     from penstock import pipeline
+    from penstock.algebra.scopes import scope_named
     from penstock.decode.mapping.document import read_map
-    from penstock.entailment import Entailment, scope_named
+    from penstock.rules.executors import Entailment
     from penstock.rules.library import ruleset
 
     texts, errors = [], 0
@@ -72,7 +73,7 @@ def check(
             errors += 1
             show_error(problem.render())
     parsed = [query for text in texts for query in text.queries]
-    parsed = pipeline.in_scope(parsed, query_scope, scope_named(scope))
+    parsed = pipeline.in_scope(parsed, query_scope)
     warnings, found = 0, []
     if not errors:
         try:

@@ -10,8 +10,10 @@ import typer
 from penstock.cli.options import (
     AllRules,
     Base,
+    CheckpointDirectory,
     Debug,
     Feed,
+    Follow,
     Graphs,
     Language,
     MapFile,
@@ -55,6 +57,8 @@ def explain(
             " run.",
         ),
     ] = Stage.plan,
+    follow: Follow = False,
+    checkpoint: CheckpointDirectory = None,
     feed: Feed = True,
     query_scope: QueryScope = None,
     stream_format: StreamFormat = None,
@@ -67,8 +71,10 @@ def explain(
 
     With the same queries, streams, graphs and rules as `penstock run`, it shows the plan of exactly that run:
     what it reads, which rules feed which queries, what several queries share, the partition key of each
-    query (or why there is none) and how long each operator must remember what it has seen. Without
-    --stream it assumes one stream, and one for each IRI that the queries name, and says so.
+    query (or why there is none) and how long each operator must remember what it has seen; rules that run
+    as queries (--scope stream) are among them. With --follow it is the plan of a run that takes in changes of
+    its graphs, with --checkpoint of one that goes on from there. Without --stream it assumes one stream, and
+    one for each IRI that the queries name, and says so; not if all that they name are --graph files.
 
         penstock explain fall.rq
         penstock explain rules.rq fall.rq --stream prices.nq --graph companies.ttl
@@ -84,6 +90,7 @@ def explain(
         within=None if within is None else read_duration(within, "--within"),
         all_rules=all_rules,
         query_scope=query_scope,
+        checkpoint=checkpoint,
     )
     add_inputs(engine, queries, stream, graph, ontology, language, base, format=stream_format, map=map)
-    typer.echo(engine.explain(stage=stage.value))
+    typer.echo(engine.explain(stage=stage.value, follow=follow))

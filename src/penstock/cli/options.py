@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -178,23 +177,27 @@ Feed = Annotated[
 ]
 
 
-class Scope(StrEnum):
-    """What a query looks at."""
-
-    stream = "stream"
-    element = "element"
-
-
 QueryScope = Annotated[
-    Scope | None,
+    str | None,
     typer.Option(
         "--query-scope",
+        metavar="element|stream",
         help="What queries look at: the whole stream, or one element at a time, with the graphs (event"
         " mode: nothing is remembered, and answers have the element's interval). [default: as the"
         " language says: the stream]",
         show_default=False,
     ),
 ]
+CheckpointDirectory = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="DIR",
+        help="Remember here how far the run is. The same command then goes on where it"
+        " stopped, also after a crash, and writes no answer twice to files.",
+    ),
+]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Keep watching the sources instead of ending.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 

@@ -17,8 +17,10 @@ from penstock.cli.options import (
     AllRules,
     Base,
     Behind,
+    CheckpointDirectory,
     Debug,
     Feed,
+    Follow,
     Graphs,
     Idle,
     Language,
@@ -71,10 +73,7 @@ def run(
     scope: RuleScope = "element",
     within: Within = None,
     all_rules: AllRules = False,
-    follow: Annotated[
-        bool,
-        typer.Option("--follow", "-f", help="Keep watching the sources instead of ending."),
-    ] = False,
+    follow: Follow = False,
     out: Annotated[
         str,
         typer.Option(
@@ -112,14 +111,7 @@ def run(
     ahead: Ahead = None,
     behind: Behind = None,
     tick: Tick = False,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Remember here how far the run is. The same command then goes on where it"
-            " stopped, also after a crash, and writes no answer twice to files.",
-        ),
-    ] = None,
+    checkpoint: CheckpointDirectory = None,
     master: Annotated[
         str | None,
         typer.Option(

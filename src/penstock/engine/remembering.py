@@ -54,8 +54,10 @@ def _growing(operator: Operator) -> Iterator[tuple[str, Store]]:
     """The stores into which rows come again and again."""
     for store in operator.stores:
         side = re.sub(r"\d+$", "", store.name.rpartition(".")[2])
-        rows = getattr(operator.step, side, operator.step.inputs)
-        sources = (rows,) if isinstance(rows, Step) else rows
+        rows = getattr(operator.step, side, None)
+        sources = (
+            (rows,) if isinstance(rows, Step) else rows if isinstance(rows, tuple) else operator.step.inputs
+        )
         if any(map(may_grow, sources)):
             yield side, store
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from penstock.columns import interning
-from penstock.columns.ids import HASHED, hash_text
+from penstock.columns.ids import HASHED
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.jit import njit
@@ -48,6 +48,9 @@ class ElementReasoner:
         self.conflicts: list[tuple[int, Conflict]] = []
         self.dropped: dict[str, int] = {}
         self._terms = knowledge.terms  # gets the texts that rules make or name
+        self._names = [
+            0 if name is None else self._terms.add_text(name_text(name)) for name in knowledge.names
+        ]
         self._meanings = {rule.name: rule.meaning for rule in rules}
         clauses, key = clauses_of(rules), knowledge.terms.key
         program = compiled(clauses, key, transitive=options.transitive)
@@ -85,10 +88,10 @@ class ElementReasoner:
     def _rows(self, knowledge: Knowledge) -> np.ndarray:
         """Static knowledge as rows."""
         rows = [np.empty((0, 5), np.int64)]
-        for name, triples in zip(knowledge.names, knowledge.triples, strict=True):
+        for name, triples in zip(self._names, knowledge.triples, strict=True):
             part = np.zeros((triples.shape[1], 5), np.int64)
             part[:, :3] = triples.T
-            part[:, 3] = 0 if name is None else hash_text(name_text(name), self._terms.key)
+            part[:, 3] = name
             rows.append(part)
         return np.concatenate(rows)
 

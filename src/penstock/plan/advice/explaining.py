@@ -15,8 +15,8 @@ from penstock.plan.analysis.keys import ELEMENT_KEY, Key
 from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.hidden import ELEMENT
 from penstock.plan.planning import PlannedQuery
+from penstock.plan.sources import streams
 from penstock.plan.step import Step
-from penstock.plan.walks import Walks
 from penstock.plan.wording import in_words
 from penstock.terms import NamedNode
 from penstock.timeline import format_duration
@@ -24,20 +24,23 @@ from penstock.timeline import format_duration
 _IRI = re.compile(r"<([^<>\s]+)>")
 _LONGEST = 120
 """Characters of an expression that are shown."""
+_MOST_NAMES = 8
+_STAGE = 10  # characters before what a stage does
 
 
-def explain_plan(overview: Overview, places: Sequence[int], *, assumed: bool = False) -> str:
-    """The run as a whole; then, query by query, the partition key (or why there is none), what
-    operators remember, and the steps."""
+def explain_plan(overview: Overview, only: Sequence[int] | None = None, *, assumed: bool = False) -> str:
+    """The run as a whole; then, query by query (or of some, `only`), the partition key (or why there is
+    none), what operators remember, and the steps. Rules that run as queries come after these."""
     parts = ["\n".join(overview.lines(assumed))]
-    for place in places:
+    every = range(len(overview.plan.queries))
+    for place in every if only is None else only:
         query = overview.plan.queries[place]
-        if overview.given > 1:
+        if len(every) > 1:
             origin = f"{query.parsed.origin}:" if query.parsed.origin else "line "
             parts.append(f"== {query.name}  {query.kind.upper()}, {origin}{query.parsed.place.line}")
         parts.append(f"reads          {overview.reads(place)}\n{_key_line(query)}")
         parts.append(_block("memory", overview.memory(query) or [_nothing_kept(query)]))
-        parts.append(_block("steps", _tree(query, overview)))
+        parts.append(_block("steps", _tree(place, overview)))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -62,48 +65,66 @@ def _nothing_kept(query: PlannedQuery) -> str:
     return "nothing beyond the watermark"
 
 
-def explain_steps(overview: Overview) -> str:
-    """The run on Spark: the stages, and what each does for these queries."""
+def explain_stages(overview: Overview, *, assumed: bool = False) -> str:
+    """The stages of the run on Spark (`ARCHITECTURE.md`), and what each does for these queries."""
     plan = overview.plan
-    found: dict[Step, None] = {}
-    for query in plan.queries:
-        found.update(dict.fromkeys(query.step.walk(everywhere=True)))
-    scans = [step for step in found if isinstance(step, steps.Scan)]
+    in_shards = dict.fromkeys(step for query in plan.queries for step in query.step.walk())
+    everywhere = dict.fromkeys(step for query in plan.queries for step in query.step.walk(everywhere=True))
+    scans = [step for step in everywhere if isinstance(step, steps.Scan)]
     alone = [query for query in plan.queries if query.key == ELEMENT_KEY]
     keyed = [query for query in plan.queries if isinstance(query.key, Key) and query not in alone]
-    in_shards = dict.fromkeys(step for query in plan.queries for step in query.step.walk())
-    stateful = [s for s in in_shards if s.waits or isinstance(s, (steps.Join, Walks))]
+    together = [query for query in plan.queries if query not in keyed and query not in alone]
     sieved = sieves(query.step for query in plan.queries)
-    lines = [
-        "source    splits of files by byte range (Python data source, one task per core)",
-        *(f"            {each.place}" for each in overview.streams if each.place),
-        "decode    bytes to columns of term ids, instants and intervals",
-        f"reason    whole elements, with static knowledge at hand: {_reasoning(overview)}",
-        "match     " + _counted(len(scans), "triple pattern"),
-        *(f"            {_label(scan, overview.user[scan])}{_only(sieved.get(scan, ()))}" for scan in scans),
-        *_answered(alone),
-        "exchange  one Arrow payload per split and shard, grouped by shard",
-        f"            {_counted(len(keyed), 'query', 'queries')} spread by key,"
-        + (f" the answers of {len(alone)} by the element," if alone else "")
-        + f" {len(plan.queries) - len(keyed) - len(alone)} in the first shard",
-        "detect    transformWithState over shards, state in RocksDB as appended chunks",
-        *(f"            {_label(step, overview.user[step])}" for step in stateful),
-        *(f"            static knowledge: {each.place}" for each in overview.graphs if each.place),
-        "emit      foreachBatch: sinks write each batch once, by its number",
-    ]
-    return "\n".join(lines)
+    gives = [query for place, query in enumerate(plan.queries) if place not in overview.silent]
+    found = {
+        "source": [_counted(len(overview.streams), "stream") + (", assumed" if assumed else "")],
+        "decode": [_decoded(scans, overview)],
+        "reason": [_reasoning(overview)],
+        "match": [_counted(len(scans), "triple pattern")],
+        "answer": [f"each element by itself: {_names(alone)}"] if alone else [],
+        "exchange": [
+            *([f"by key to {_counted(overview.shards, 'shard')}: {_names(keyed)}"] if keyed else []),
+            *([f"by element to {_counted(overview.shards, 'shard')}: {_names(alone)}"] if alone else []),
+            *([f"to the first shard: {_names(together)}"] if together else []),
+        ],
+        "detect": [
+            _counted(len(in_shards), "step")
+            + f", of which {sum(not step.memoryless for step in in_shards)} have state"
+        ],
+        "emit": [f"answers of {_names(gives)}"],
+    }
+    found["source"] += [each.place for each in overview.streams if each.place]
+    found["match"] += [_label(scan, overview.user[scan]) + _only(sieved.get(scan, ())) for scan in scans]
+    found["detect"] += [_label(step, overview.user[step]) for step in in_shards if not step.memoryless]
+    found["detect"] += [f"static knowledge: {each.place}" for each in overview.graphs if each.place]
+    return "\n".join(
+        f"{stage:{_STAGE}}{line}" if not number else " " * (_STAGE + 2) + line
+        for stage, lines in found.items()
+        for number, line in enumerate(lines)
+    )
+
+
+def _names(queries: Sequence[PlannedQuery]) -> str:
+    return in_words([query.name for query in queries], most=_MOST_NAMES)
+
+
+def _decoded(scans: Sequence[steps.Scan], overview: Overview) -> str:
+    """Which predicates of the streams become columns."""
+    if overview.decodes_all:
+        return "all predicates"
+    read = {scan.predicate: scan for scan in scans if streams(scan.sources)}
+    names = (
+        to_sexpr(term, prefixes=overview.user[scan].parsed.prefixes)
+        for term, scan in read.items()
+        if not isinstance(term, str)
+    )
+    return f"the predicates {in_words(list(names), most=_MOST_NAMES)}" if read else "no predicate"
 
 
 def _reasoning(overview: Overview) -> str:
-    if len(overview.plan.queries) > overview.given or not overview.rules:  # rules over streams are queries
-        return "nothing to add or to drop"
-    return f"closed under {_counted(len(overview.rules), 'rule')}"
-
-
-def _answered(alone: Sequence[PlannedQuery]) -> Iterator[str]:
-    """What is answered before the exchange."""
-    if alone:
-        yield "answer    " + _counted(len(alone), "query", "queries") + ", for each element by itself"
+    if not overview.closes:
+        return "elements stay as they are"
+    return f"elements are closed under {_counted(len(overview.rules), 'rule')}"
 
 
 def _only(sieve: Sieve) -> str:
@@ -114,18 +135,19 @@ def _only(sieve: Sieve) -> str:
     return shortened(f"  only {kept}", _LONGEST)
 
 
-def _counted(count: int, one: str, many: str | None = None) -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _tree(query: PlannedQuery, overview: Overview) -> Iterator[str]:
-    """The steps, each above its inputs; what stands there already is not shown again."""
+def _tree(place: int, overview: Overview) -> Iterator[str]:
+    """The steps of a query, each above its inputs; what stands there already is not shown again."""
+    query = overview.plan.queries[place]
     shown: set[Step] = set()
     waiting = [(query.step, 0, "")]
     while waiting:
         step, depth, told = waiting.pop()
         again = step in shown and step.parts
-        others = overview.shared_with(step, query)
+        others = overview.shared_with(step, place)
         remarks = ["as above"] if again else [f"shared with {others}"] if others != told else []
         yield "  " * depth + _label(step, query) + "".join(f"  ({remark})" for remark in remarks)
         if not again:
@@ -139,7 +161,7 @@ def _label(step: Step, query: PlannedQuery) -> str:
     if isinstance(step, steps.Scan):
         terms = (step.subject, step.predicate, step.object)
         shown = " ".join(f"?{t}" if isinstance(t, str) else to_sexpr(t, prefixes=prefixes) for t in terms)
-        return f"Scan {shown}" + (f"  key ?{step.key}" if step.key else "")
+        return f"{step.name} {shown}" + (f"  key ?{step.key}" if step.key else "")
     parts = [step.name]
     for field in fields(step):
         value = getattr(step, field.name)

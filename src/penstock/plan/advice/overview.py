@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,10 +29,14 @@ class Input:
 
 
 class Overview:
-    """A plan, seen as a whole. `streams` and `graphs` say where those of the catalog come from.
+    """The plan of a run, seen as a whole. `streams` and `graphs` say where those of the catalog come from.
 
     `remembered` is what each step keeps, and how long, in the words of its operator. `rules` are told as
-    they are; of the queries, the first `given` are the user's, the others are rules as queries.
+    they are, and so is what becomes of the queries of a checkpoint (`fates`); of the queries, the first
+    `given` are the user's, the others are rules as queries. `generations` are the batches that the queries
+    began with: steps that remember are shared by those of one. `silent` queries only feed
+    others. `closes`: elements are closed under rules; `decodes_all`: all of their predicates are decoded;
+    `follows`: changes of static graphs are taken in.
     """
 
     def __init__(
@@ -41,15 +45,30 @@ class Overview:
         remembered: Mapping[Step, tuple[str, ...]],
         streams: Sequence[Input] = (),
         graphs: Sequence[Input] = (),
+        *,
         rules: Sequence[tuple[str, str]] = (),
         given: int | None = None,
+        generations: Sequence[int] = (),
+        silent: Collection[int] = (),
+        shards: int = 1,
+        closes: bool = False,
+        decodes_all: bool = False,
+        follows: bool = False,
+        fates: Sequence[str] = (),
     ) -> None:
-        self.rules = rules
-        self.given = len(plan.queries) if given is None else given
         self.plan = plan
         self.remembered = remembered
         self.streams = list(streams) or [Input(each.iri) for each in plan.catalog.streams]
         self.graphs = list(graphs) or [Input(each.iri) for each in plan.catalog.graphs]
+        self.rules = rules
+        self.given = len(plan.queries) if given is None else given
+        self.generations = generations or (0,) * len(plan.queries)
+        self.silent = frozenset(silent)
+        self.shards = shards
+        self.closes = closes
+        self.decodes_all = decodes_all
+        self.follows = follows
+        self.fates = fates
 
     # --- the run ---
 
@@ -61,7 +80,7 @@ class Overview:
             for each in self.streams:
                 yield f"stream   {_input(each)}"
         for each in self.graphs:
-            yield f"graph    {_input(each)}"
+            yield f"graph    {_input(each)}" + (", whose changes are followed" if self.follows else "")
         width = max((len(name) for name, _ in self.rules), default=0)
         for name, why in self.rules:
             yield f"rule     {name:{width}}  {why}"
@@ -80,6 +99,8 @@ class Overview:
                     layers.setdefault(stratum, []).append(self.plan.queries[place].name)
                 order = ", then ".join(_named(layers[stratum]) for stratum in sorted(layers))
                 yield f"order    {order}: what looks for absence comes after what derives"
+        for fate in self.fates:
+            yield f"state    {fate}"
         if shared := [step for step in self._users if len(self._users[step]) > 1]:
             whole = len(self._users)
             yield f"shared   {len(shared)} of {whole} steps work for several queries"
@@ -149,13 +170,16 @@ class Overview:
         return found
 
     @cached_property
-    def _users(self) -> dict[Step, list[str]]:
-        """The steps of the run with the queries that they work for."""
-        found: dict[Step, list[str]] = {}
-        for query in self.plan.queries:
+    def _users(self) -> dict[tuple[Step, int], list[int]]:
+        """The steps of the run with the queries that they work for; those that remember by generation."""
+        found: dict[tuple[Step, int], list[int]] = {}
+        for place, query in enumerate(self.plan.queries):
             for step in dict.fromkeys(query.step.walk(everywhere=True)):
-                found.setdefault(step, []).append(query.name)
+                found.setdefault(self._of(step, place), []).append(place)
         return found
+
+    def _of(self, step: Step, place: int) -> tuple[Step, int]:
+        return step, self.generations[place] if step.remembers else 0
 
     def memory(self, query: PlannedQuery) -> list[str]:
         """What the steps of a query remember beyond the watermark, from the last step to the first."""
@@ -169,12 +193,12 @@ class Overview:
     @cached_property
     def user(self) -> dict[Step, PlannedQuery]:
         """The first query that each step works for."""
-        queries = {query.name: query for query in self.plan.queries}
-        return {step: queries[names[0]] for step, names in self._users.items()}
+        return {step: self.plan.queries[places[0]] for (step, _), places in reversed(self._users.items())}
 
-    def shared_with(self, step: Step, query: PlannedQuery) -> str:
-        """The other queries that a step works for, too; empty if there are none."""
-        return _named(name for name in self._users[step] if name != query.name)
+    def shared_with(self, step: Step, place: int) -> str:
+        """The other queries that a step of a query works for, too; empty if there are none."""
+        users = self._users[self._of(step, place)]
+        return _named(self.plan.queries[other].name for other in users if other != place)
 
 
 def _assumed(catalog: Catalog) -> str:

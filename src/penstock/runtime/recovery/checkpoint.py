@@ -191,6 +191,22 @@ def check_checkpoint(
     return checkpoint, *_next_life(checkpoint, program, streams, timing)
 
 
+def foreseen(directory: str | os.PathLike[str], program: Program) -> tuple[Program, tuple[Continued, ...]]:
+    """A program as it would go on from a checkpoint that is there, and what would become of its queries.
+
+    Nothing is held or changed: a run may be using it.
+    """
+    checkpoint = Checkpoint(Path(directory))
+    try:
+        stored = json.loads(checkpoint.identity.read_text())["lives"]
+        lives, fates = go_on(stored, checkpoint.last_committed(), program.queries, program.rules)
+    except FileNotFoundError:
+        return program, ()
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(f"{checkpoint.identity} is damaged") from None
+    return begun(program, lives), fates
+
+
 def _next_life(
     checkpoint: Checkpoint, program: Program, streams: tuple[StreamSpec, ...], timing: Timing
 ) -> tuple[Lives, tuple[Continued, ...]]:
