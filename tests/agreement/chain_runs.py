@@ -9,12 +9,13 @@ from random import Random
 
 from agreement.engine_runs import graphs_of, keep, key_of, occurrences_of, sealed_frames, travelled
 from agreement.tunings import tuning_of
+from agreement.window_runs import given_rows
 from oracle.canonical import canonical
 from oracle.chains import Chain
 from penstock import pipeline
 from penstock.algebra import ParsedQuery
 from penstock.columns.ids import parse_term
-from penstock.engine.program import Program, answer_table
+from penstock.engine.program import Program
 from penstock.engine.tuning import Tuning
 from penstock.errors import Span
 from penstock.plan.catalog import StreamName
@@ -68,9 +69,8 @@ def _everything(case: Chain, program: Program, restore: bool, at_once: bool) -> 
         if ended and latest != NEVER:
             watermark = latest + 1
         for number, shard in enumerate(live):
-            for query, frame in shard.frames(payloads[number], watermark, ended):
-                for row in answer_table(frame, shard.shard.terms).to_pylist():
-                    _add(found[query], row, before)
+            for query, row in given_rows(shard, payloads[number], watermark, ended):
+                _add(found[query], row, before)
             assert data.late or shard.shard.late == 0, "rows came late"
             keep(stored[number], shard)
             if restore and random.random() < 0.5:

@@ -23,7 +23,8 @@ from penstock.columns.frame import Frame
 from penstock.columns.ids import parse_term
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
-from penstock.engine.program import Program, ProgramShard
+from penstock.engine.program import Program
+from penstock.engine.program_shard import ProgramShard
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import StaticGraph, graph_of
 from penstock.plan.catalog import StreamName

@@ -16,8 +16,10 @@ from oracle.window_generator import GivenRow, WindowCase
 from oracle.window_model import ContinuousQuery
 from penstock import pipeline
 from penstock.algebra import ParsedQuery
+from penstock.columns.frame import Frame
 from penstock.columns.ids import parse_term
-from penstock.engine.program import Program, answer_table
+from penstock.engine.program import Program
+from penstock.engine.program_shard import ProgramShard, answer_table
 from penstock.engine.tuning import Tuning
 from penstock.errors import Span
 from penstock.plan.catalog import StreamName
@@ -80,9 +82,8 @@ def _given(data: Case, program: Program, restore: bool, silence: Sequence[int]) 
         for number, shard in enumerate(live):
             moves[0] = (payloads[number], *moves[0][1:])
             for move in moves:
-                for _, frame in shard.frames(*move):
-                    for row in answer_table(frame, shard.shard.terms).to_pylist():
-                        _add(found, row, before)
+                for _, row in given_rows(shard, *move):
+                    _add(found, row, before)
             assert data.late or shard.shard.late == 0, "rows came late"
             keep(stored[number], shard)
             if restore and random.random() < 0.5:
@@ -91,6 +92,19 @@ def _given(data: Case, program: Program, restore: bool, silence: Sequence[int]) 
     return Counter(
         {(instant, row): count for instant, rows in found.items() for row, count in canonical(rows).items()}
     )
+
+
+def given_rows(
+    shard: ProgramShard, payloads: list[bytes], watermark: int, ended: bool
+) -> list[tuple[int, dict]]:
+    """What a step gives, as (query, row); with when a row of a continuous query is there."""
+    rows: list[tuple[int, dict]] = []
+
+    def take(query: int, frame: Frame) -> None:
+        rows.extend((query, row) for row in answer_table(frame, shard.shard.terms).to_pylist())
+
+    shard.each(payloads, watermark, ended, take)
+    return rows
 
 
 def _add(found: dict[int, list], row: dict, before: int) -> None:

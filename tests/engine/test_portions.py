@@ -11,7 +11,7 @@ import pytest
 from penstock import pipeline
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
-from penstock.engine.program import ProgramShard
+from penstock.engine.program_shard import ProgramShard
 from penstock.engine.tuning import Tuning
 from penstock.knowledge.graphs import StaticGraph, graph_of
 from penstock.languages import parse_query

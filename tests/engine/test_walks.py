@@ -14,7 +14,8 @@ from penstock import pipeline
 from penstock.columns.ids import parse_term
 from penstock.engine.expanding import ExpandOperator
 from penstock.engine.paths import ReachOperator
-from penstock.engine.program import Program, ProgramShard
+from penstock.engine.program import Program
+from penstock.engine.program_shard import ProgramShard
 from penstock.engine.shard import Shard
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import graph_of

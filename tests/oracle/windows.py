@@ -239,7 +239,8 @@ class Clock:
         found, period = set(self.ends), self.query.report.period
         if self.query.report.change:  # when it is asked next after the last window has become empty
             slides = [window.spec.slide for window in self.query.windows if window.spec.kind is Kind.TIME]
-            done += max([window.spec.width + window.spec.slide for window in self.query.windows])
+            timed = [window.spec for window in self.query.windows if window.spec.kind is not Kind.TRIPLES]
+            done += max([spec.width + spec.slide for spec in timed], default=0)
             done += lcm(period or 1, *(slide for slide in slides if self.query.report.close))
         if period is not None:
             found |= set(range(-(-begin // period) * period, done + 1, period))

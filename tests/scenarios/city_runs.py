@@ -10,10 +10,11 @@ from random import Random
 import pyoxigraph as ox
 
 from agreement.engine_runs import occurrences_of
+from agreement.window_runs import given_rows
 from oracle.cases import Element
 from penstock import pipeline
 from penstock.algebra import ParsedQuery
-from penstock.engine.program import Program, answer_table
+from penstock.engine.program import Program
 from penstock.knowledge.graphs import StaticGraph, graph_of
 from penstock.plan.catalog import StreamName
 from penstock.scenarios.vienna import GRAPHS, Vienna
@@ -77,15 +78,14 @@ def given(vienna: Vienna, paths: Sequence[Path], shards: int, batch: int) -> lis
         if taken:
             watermark = taken[-1][0].end
         for number, shard in enumerate(live):
-            for query, frame in shard.frames(payloads[number], watermark, not ahead):
-                _note(found[query], answer_table(frame, shard.shard.terms).to_pylist())
+            for query, row in given_rows(shard, payloads[number], watermark + (not ahead), not ahead):
+                _note(found[query], row)
             assert shard.shard.late == 0
         if not ahead:
             return found
 
 
-def _note(found: Counter[tuple], rows: list[dict]) -> None:
-    for row in rows:
-        start, end, at = row.pop("start"), row.pop("end"), row.pop("since")
-        assert row.pop("weight") == 1 and row.pop("until") == at + 1
-        found[at, *row.values(), start, end] += 1
+def _note(found: Counter[tuple], row: dict) -> None:
+    start, end, at = row.pop("start"), row.pop("end"), row.pop("since")
+    assert row.pop("weight") == 1 and row.pop("until") == at + 1
+    found[at, *row.values(), start, end] += 1

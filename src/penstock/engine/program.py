@@ -12,14 +12,13 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from penstock.algebra.scopes import ELEMENT
 from penstock.columns import wire
 from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
 from penstock.columns.instants import sorted_unique
-from penstock.columns.terms import TermChunk, TermTable
+from penstock.columns.terms import TermChunk
 from penstock.decode.occurrences import Occurrences, merge_terms
 from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
@@ -29,10 +28,10 @@ from penstock.engine.exchange import spread, spread_by, static_rows, texts_for
 from penstock.engine.image import Image, ImageFile, image_by, stored_graphs
 from penstock.engine.matching import Matching, frame_of
 from penstock.engine.network import Network, network
+from penstock.engine.program_shard import ProgramShard
 from penstock.engine.shard import Shard
 from penstock.engine.thresholds import may_pass
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.engine.windows.reporting import as_given
 from penstock.errors import InputError, QueryError, storing
 from penstock.functions.chance import rule_name
 from penstock.functions.errors import take_refused
@@ -44,9 +43,8 @@ from penstock.plan.catalog import GraphName
 from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import Plan, PlannedQuery, make_plan
 from penstock.plan.sources import Stream, is_stream, static_graphs, streams
-from penstock.plan.windowing import DerivedScan, Evaluated, Reported, StatedScan, filled
+from penstock.plan.windowing import DerivedScan, Evaluated, StatedScan, filled
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
-from penstock.timeline import NEVER
 
 IMAGE_FILE = "image.arrow"
 _NO_TERMS = TermChunk()
@@ -465,78 +463,6 @@ class Program:
         return self.plan.queries[query].columns
 
 
-class ProgramShard:
-    """A shard as the runtime sees it: bytes in, Arrow IPC bytes out."""
-
-    def __init__(self, program: Program, number: int) -> None:
-        # Queries without a key have all their rows in the first shard and answer only there.
-        queries = program.plan.queries
-        mine = [i for i in program.answering if number == 0 or isinstance(queries[i].key, Key)]
-        self.number = number
-        self.triples = {  # of the continuous queries, whether they make triples
-            i: queries[i].kind in ("construct", "describe")
-            for i in mine
-            if isinstance(queries[i].step, Reported)
-        }
-        self.shard = program.shard(mine, program.image)
-        self.shard.surroundings.number = number
-        self.elsewhere = RowCounts()  # what the queries that look at one element have of static knowledge
-        if number == 0:
-            if program.image is not None:
-                program.image.answer(self.shard)
-            if program.elementwise is not None:
-                program.elementwise.image.answer(self.shard)
-                static = RowCounts.from_json(program.elementwise.image.about["counts"])
-                self.elsewhere = static.behind(len(program.network.steps))
-        self.restore = self.shard.restore
-        self.changes = self.shard.changes
-
-    def know(self, program: Program) -> None:
-        """From the next step on, the static knowledge of a version of the program holds.
-
-        Answers that follow from it alone, and did not before, are among those of that step.
-        """
-        before = self.shard.image
-        if before is None or program.image is None:
-            return
-        self.shard.know(program.image, program.version)
-        if self.number == 0:
-            program.image.answer(self.shard, before)
-            if program.elementwise is not None:
-                program.image.elements.answer(self.shard, before.elements)
-
-    def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
-        """Takes in payloads at a watermark; answers as (query index, Arrow IPC bytes)."""
-        return [(query, to_ipc(table)) for query, table in self.answers(payloads, watermark, ended)]
-
-    def row_counts(self) -> RowCounts:
-        """The rows of each step so far, as this shard's part of the sum over all."""
-        net = self.shard.net.steps
-        if not self.number:
-            return self.shard.static_counts + self.elsewhere + self.shard.counts
-        return self.shard.counts.only(i for i, step in enumerate(net) if step.reads_stream)
-
-    def answers(self, payloads: list[bytes], watermark: int, ended: bool) -> Iterable[tuple[int, pa.Table]]:
-        """The new answers as tables. What a continuous query gives has no time of its own in a graph: it has
-        that of its evaluation; and a triple is known only then (decision 0013)."""
-        for query, frame in self.frames(payloads, watermark, ended):
-            if query in self.triples:
-                frame = as_given(frame, triples=self.triples[query])
-            yield query, answer_table(frame, self.shard.terms)
-
-    def frames(self, payloads: list[bytes], watermark: int, ended: bool) -> Iterable[tuple[int, Frame]]:
-        """The new answers; those of a continuous query are there at the instant of its evaluation."""
-        frames = self.shard.step(payloads, watermark, ended)
-        for query in sorted(frames):
-            frame = frames[query]
-            if self.number:
-                # Every shard has the static knowledge; only the first answers from it alone.
-                static = frame.timeless_mask()
-                frame = frame.take(~(static & (frame.since == NEVER) if frame.changes else static))
-            if len(frame):
-                yield query, frame
-
-
 def _answering(plan: Plan) -> list[tuple[steps.Step, str | None]]:
     """The steps that answer each query, and the key by which its rows are spread."""
     keys = (query.key.variable.name if isinstance(query.key, Key) else None for query in plan.queries)
@@ -558,25 +484,3 @@ def _in_place_of(graphs: Sequence[StaticGraph], others: Sequence[StaticGraph]) -
             rest.remove(same)
         found.append(same or StaticGraph(other.iri, np.empty((3, 0), np.int64), TermChunk(), other.key))
     return found
-
-
-def answer_table(frame: Frame, terms: TermTable) -> pa.Table:
-    """Solutions as a table: N-Triples texts by variable, then `start` and `end` in µs; where answers
-    can leave, also how often and when they are there (`weight`, `since`, `until`).
-
-    Each text is there once, however many rows have it: that is a fraction of the bytes, and
-    they go through several processes.
-    """
-    timeless = frame.timeless_mask()
-    hidden = timeless if timeless.any() else None
-    times = [pa.array(column, pa.int64(), mask=hidden) for column in (frame.start, frame.end)]
-    columns = [terms.encoded(column) for column in frame.ids]
-    presence = dict(zip(("weight", "since", "until"), frame.presence, strict=False))
-    return pa.table([*columns, *times, *presence.values()], names=[*frame.vars, "start", "end", *presence])
-
-
-def to_ipc(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()

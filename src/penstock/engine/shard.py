@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -94,6 +94,7 @@ class Shard:
             if place not in self._results:
                 operator.read_by([net.steps[edge.target] for edge in self._outgoing[place]])
         self._answers: dict[int, list[Frame]] = {}
+        self.hand_over: Callable[[int, Frame], None] | None = None  # takes portions of a step's answers
         self._taken: list[np.ndarray] = []  # ids of new rows that came further than filters by row
         self._kept_terms = 0
         self.static_counts = RowCounts()
@@ -132,8 +133,10 @@ class Shard:
         image.give(self)
 
     def answer(self, query: int, frame: Frame) -> None:
-        """Adds answers to those that the next step gives."""
+        """Adds answers to those that the next step gives; many at once are handed over before it is done."""
         self._answers.setdefault(query, []).append(frame)
+        if self.hand_over is not None and len(frame) >= self.tuning.pairs // 2:
+            self.hand_over(query, self._concatenated(query, self._answers.pop(query)))
 
     def static_answers(self) -> dict[int, Frame]:
         """What follows from static knowledge alone, by query; it is among the first step's answers."""

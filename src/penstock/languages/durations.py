@@ -49,7 +49,7 @@ class DurationTranslator(TermTranslator):
             )
         if length.denominator != 1:
             raise self.source.error("this is finer than time, which has microseconds", tree, _UNIT_HINT)
-        if abs(length) > LONGEST:
+        if abs(length) >= LONGEST:
             raise self.source.error(
                 "no stream is as long as this: there are 9,999 years",
                 tree,

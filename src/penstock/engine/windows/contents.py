@@ -23,6 +23,8 @@ from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
 
 _TRIPLE = ("s", "p", "o")
 _LAST_PLACE = hidden.PLACE + " last"
+_COUNTLESS = 2**62
+"""More triples than any stream has; to a place among them as many can be added."""
 
 
 def presence(spec: WindowSpec, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -247,7 +249,8 @@ class CountedOperator(Gathering):
         )
         if not len(due):
             return
-        count, slide, width = 0, self.step.spec.slide, self.step.spec.width
+        count = 0
+        slide, width = (min(each, _COUNTLESS) for each in (self.step.spec.slide, self.step.spec.width))
         known = consolidated(self.placed.rows().changing())
         known = known.take(known.until == FOREVER)
         if len(known):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from penstock.algebra.windows import Kind, Report, WindowSpec
 from penstock.columns.instants import sorted_unique
-from penstock.timeline import FOREVER
+from penstock.errors import InputError
+from penstock.timeline import FOREVER, LATEST, format_instant
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,18 @@ class Progression:
 
 
 EVERY_INSTANT = Progression(0, 1)
+MOST = 20_000_000
+"""Instants at which a query is evaluated, and answers that it gives, in one step of the clock."""
+
+
+def too_many(count: int, low: int, high: int) -> InputError:
+    """What is said of more evaluations, or answers, than that."""
+    times = f"{format_instant(low)} and {format_instant(min(high, LATEST))}"
+    return InputError(
+        f"a query over windows would answer {count:,} times at once, between {times}; the limit is {MOST:,}",
+        hint="give it a longer STEP or period, REPORT ON CHANGE, or ISTREAM; if a stray timestamp has made a"
+        " gap in the stream, --ahead keeps it out",
+    )
 
 
 def closes(spec: WindowSpec) -> Progression:
@@ -98,13 +111,37 @@ class Marks:
 
     def during(self, since: np.ndarray, until: np.ndarray) -> np.ndarray:
         """The marks in any of the stretches [since, until), in order."""
+        return np.concatenate([np.empty(0, np.int64), *self.portions(since, until, MOST)])
+
+    def portions(self, since: np.ndarray, until: np.ndarray, most: int) -> Iterator[np.ndarray]:
+        """The marks in any of the stretches [since, until), in order, about so many at a time."""
         stretches = list(joined(np.maximum(since, self.low), np.minimum(until, self.high + 1)))
-        found = [
-            progression.within(low, high - 1) for low, high in stretches for progression in self.progressions
-        ]
-        for low, high in stretches:
-            found.append(self.listed[slice(*np.searchsorted(self.listed, [low, high]))])
-        return sorted_unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        self._check(stretches)
+        reach = most * min((each.stride for each in self.progressions), default=FOREVER)
+        found, count = [], 0
+        for begin, end in stretches:
+            for low in range(begin, end, reach):
+                here = self._between(low, min(low + reach, end))
+                found.append(here)
+                count += len(here)
+                if count >= most:
+                    yield np.concatenate(found)
+                    found, count = [], 0
+        if count:
+            yield np.concatenate(found)
+
+    def _between(self, low: int, high: int) -> np.ndarray:
+        """The marks of [low, high), in order."""
+        listed = self.listed[slice(*np.searchsorted(self.listed, [low, high]))]
+        found = [progression.within(low, high - 1) for progression in self.progressions]
+        return sorted_unique(np.concatenate([listed, *found])) if found else listed
+
+    def _check(self, stretches: Sequence[tuple[int, int]]) -> None:
+        """Refuses to list more marks than anybody has use for."""
+        lasting = sum(high - low for low, high in stretches)
+        count = max((lasting // each.stride for each in self.progressions), default=0)
+        if count > MOST:
+            raise too_many(count, stretches[0][0], stretches[-1][1])
 
 
 def joined(since: np.ndarray, until: np.ndarray) -> Iterable[tuple[int, int]]:

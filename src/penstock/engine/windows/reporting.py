@@ -14,7 +14,7 @@ from penstock.engine.presence import consolidated, numbered
 from penstock.engine.store import until_left
 from penstock.engine.windows.carrying import Carrying
 from penstock.engine.windows.contents import cut, last_close, presence, still_shown_until
-from penstock.engine.windows.marks import EVERY_INSTANT, Marks, asked_regularly, covered
+from penstock.engine.windows.marks import EVERY_INSTANT, MOST, Marks, asked_regularly, covered, too_many
 from penstock.plan.hidden import PLACE
 from penstock.plan.sources import Window
 from penstock.plan.windowing import Evaluated, Reported, filled
@@ -209,7 +209,10 @@ class ReportedOperator(EvaluatedOperator):
         if marks is None:
             return
         begun = BEGUN in self.milestones.at
-        given = self._all(marks) if self.whole else self._new_or_gone(clock, marks, begun)
+        if self.whole:
+            yield from self._all(marks)
+        else:
+            yield self._new_or_gone(clock, marks, begun)
         if self.step.cuts and not self.whole:
             [latest] = marks.before(np.array([clock.now]), self.milestones.at.get(EVALUATED, NEVER)).tolist()
             if latest > NEVER:
@@ -219,23 +222,30 @@ class ReportedOperator(EvaluatedOperator):
             [first] = marks.next(np.array([marks.low], np.int64)).tolist()
             if first < FOREVER:
                 self.milestones.put(BEGUN, first)
-        if len(given):
-            yield given
 
-    def _all(self, marks: Marks) -> Frame:
-        """RSTREAM: all that is there at each mark."""
+    def _all(self, marks: Marks) -> Iterator[Frame]:
+        """RSTREAM: all that is there at each mark, in portions."""
         rows = self.content.rows().changing()
         rows = consolidated(rows.take(self._mine(rows.since)))
         rows = rows.take(rows.weight > 0)
-        instants = marks.during(rows.since, rows.until)
-        first, last = np.searchsorted(instants, rows.since), np.searchsorted(instants, rows.until)
-        times = last - first
-        found = np.repeat(np.arange(len(rows)), times)
-        if not len(found):
-            return Frame.empty(self.step.vars)
-        at = instants[np.arange(len(found)) + np.repeat(first - (np.cumsum(times) - times), times)]
-        found = rows.take(found)
-        return _given(cut(found.project(self.step.vars), self.step.cuts, at), found.weight, at)
+        most, count = self.surroundings.tuning.pairs, 0
+        for instants in marks.portions(rows.since, rows.until, most):
+            first, last = (np.searchsorted(instants, times) for times in (rows.since, rows.until))
+            change = np.bincount(first, minlength=len(instants) + 1)
+            change -= np.bincount(last, minlength=len(instants) + 1)
+            answers = np.cumsum(np.cumsum(change)[:-1])  # up to each instant
+            count += int(answers[-1])
+            if count > MOST:
+                raise too_many(count, int(marks.low), int(instants[-1]))
+            ends = np.searchsorted(answers, np.arange(most, int(answers[-1]) + most, most))
+            ends = np.unique(np.minimum(ends + 1, len(instants)))
+            for begin, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+                there = np.flatnonzero((first < end) & (last > begin))
+                begins = np.maximum(first[there], begin)
+                times = np.minimum(last[there], end) - begins
+                found = rows.take(np.repeat(there, times))
+                at = instants[np.arange(len(found)) + np.repeat(begins - (np.cumsum(times) - times), times)]
+                yield _given(cut(found.project(self.step.vars), self.step.cuts, at), found.weight, at)
 
     def _new_or_gone(self, clock: Clock, marks: Marks, begun: bool) -> Frame:
         """ISTREAM: what is there more often than at the mark before; DSTREAM: less often."""
