@@ -125,8 +125,8 @@ class Insert(Node):
 class Statement:
     """One statement of a module, and where it came from.
 
-    What it says is in the fields that its kind adds. A language that has declarations or registrations
-    brings a kind for each: a subclass of this one, or of `ParsedQuery` if it runs.
+    What it says is in the fields that its kind adds. A language that has declarations brings a kind for
+    each, a subclass, and says what it stands for (`Language.kinds`).
     """
 
     text: str  # of the whole module: places are places in it

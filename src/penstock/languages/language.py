@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.algebra.nodes import ParsedQuery, ParsedRule, Statement
 from penstock.languages.foreign import Foreign
 
 if TYPE_CHECKING:
     from penstock.languages.queries import SparqlTranslator
+
+StandsFor = Callable[[Statement], tuple[ParsedQuery | ParsedRule, ...]]
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,9 @@ class Language:
     """A query language.
 
     `grammars` are files, each extends those before; `start` is the rule of a whole module. The
-    `translator` makes a statement of each of its trees that is no declaration of a prologue.
+    `translator` makes a statement of each of its trees that is no declaration of a prologue. Queries and
+    rules run as they are; `kinds` has its other kinds of statements, each with what says which of these
+    it stands for. A kind that is not there is refused by its name.
     """
 
     name: str  # in --language
@@ -37,3 +43,4 @@ class Language:
     hints: Hints
     endings: tuple[str, ...] = ()  # of file names
     start: str = "module"
+    kinds: tuple[tuple[type[Statement], StandsFor], ...] = ()

@@ -17,9 +17,9 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from penstock.algebra.nodes import Module, ParsedQuery, ParsedRule, Select
+from penstock.algebra.nodes import Module, ParsedQuery, ParsedRule, Select, Statement
 from penstock.errors import InputError, QueryError, Span, UsageError
-from penstock.languages import ENDINGS, parse
+from penstock.languages import ENDINGS, LANGUAGES, parse
 from penstock.languages.text import QueryText
 from penstock.rules.restrictions import refuse
 from penstock.rules.rule import REGIMES, Rule
@@ -181,8 +181,13 @@ class _Reader:
             header = self._header(done, start)
             between = _HIDING.sub("", self.module.text[done:start])
             done = end
-            if not isinstance(statement, (ParsedRule, ParsedQuery)):
+            if type(statement) not in (ParsedRule, ParsedQuery):
                 open_draft = None
+                for each in self._stands_for(statement):
+                    if isinstance(each, ParsedQuery):
+                        queries.append(each)
+                    else:
+                        drafts.append(_Draft(None, [each]))
                 continue
             if header is None and open_draft is not None and ";" in between:
                 if isinstance(statement, ParsedQuery) == open_draft.is_check:
@@ -199,6 +204,18 @@ class _Reader:
         names = self._names(drafts)
         rules = tuple(self._rule(draft, name, alone) for draft, name in zip(drafts, names, strict=True))
         return RuleText(rules, tuple(queries), tuple(self.drops))
+
+    def _stands_for(self, statement: Statement) -> tuple[ParsedQuery | ParsedRule, ...]:
+        """The queries and rules that a statement of another kind stands for."""
+        language, kind = LANGUAGES[self.module.language], type(statement)
+        stands_for = dict(language.kinds).get(kind)
+        if stands_for is None:
+            raise self.source.error(
+                f"nothing takes a statement of this kind ({kind.__name__}): it would be read and forgotten",
+                statement.place,
+                f"the row of {language.title} in LANGUAGES must say what it stands for",
+            )
+        return stands_for(statement)
 
     def _is_query(self, statement: ParsedRule | ParsedQuery, header: _Header | None) -> bool:
         """Whether a statement is a query, and no part of a rule."""
