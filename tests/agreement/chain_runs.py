@@ -12,6 +12,7 @@ from agreement.tunings import tuning_of
 from agreement.window_runs import given_rows
 from oracle.canonical import canonical
 from oracle.chains import Chain
+from oracle.consequences import rules
 from penstock import pipeline
 from penstock.algebra import ParsedQuery
 from penstock.columns.ids import parse_term
@@ -30,7 +31,7 @@ def program_of(case: Chain, shards: int, tuning: Tuning) -> Program:
     streams = [StreamName(each.name.value) for each in case.data.streams]
     graphs = graphs_of(case.data)
     how = {"shards": shards, "now": case.data.now, "tuning": tuning, "key": key_of(case.data)}
-    return pipeline.program(parsed, streams, graphs, **how)
+    return pipeline.program(parsed, streams, graphs, reasoning=rules() if case.ruled else None, **how)
 
 
 def everything_by_engine(
@@ -60,7 +61,8 @@ def _everything(case: Chain, program: Program, restore: bool, at_once: bool) -> 
         for stream in {number for number, _ in batch or ()}:
             arrived = [data.streams[s].elements[e] for s, e in batch if s == stream]
             latest = max([latest, *(element.end for element in arrived)])
-            for shard, payload in program.route(stream, occurrences_of(arrived, program.key)):
+            closed = program.reason(occurrences_of(arrived, program.key))
+            for shard, payload in program.route(stream, closed):
                 payloads[shard].append(payload)
         before = watermark
         if latest != NEVER:

@@ -28,6 +28,11 @@ class Element:
 
 
 @dataclass(frozen=True)
+class GivenElement(Element):
+    """An element of a stream that a query gives: rules for elements are not asked about it."""
+
+
+@dataclass(frozen=True)
 class StreamData:
     """A stream, named or not, with its elements in the order of their arrival."""
 

@@ -1,17 +1,19 @@
-"""Random chains of queries in different languages: each reads what some before it give.
+"""Random chains of queries in different languages: each reads what some before it give. Beside them run
+others, some of which are equal, or ask each element anew; from elements something may follow by rules.
 
 case = make_chain(17)
 print(case)                                # reproducible, to be put into a bug report
-everything(case.queries, case.data)        # what each of them gives
+everything(case.queries, case.data, case.follows)        # what each of them gives
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
 from oracle.cases import Case, StreamData
+from oracle.consequences import follows
 from oracle.expression_text import kind_of
 from oracle.query_text import QueryWriter, Style
 from oracle.shrink import shrunk
@@ -19,28 +21,40 @@ from oracle.stream_data import delayed, random_graphs, random_streams
 from oracle.vocabulary import PREDICATES, RESOURCES, STREAM_NAMES, WEIGHTS, iri
 from oracle.window_generator import denser, of_elements, of_graphs
 from oracle.window_text import short
-from penstock.algebra import Ask, Construct, Dataset, Describe, Query, TriplePattern, Var
+from oracle.windows import Consequences
+from penstock.algebra import ELEMENT, Ask, Construct, Dataset, Describe, Query, TriplePattern, Var
 from penstock.algebra.printing import to_sexpr
 from penstock.languages import parse_query
 from penstock.terms import NamedNode
 
 LANGUAGES = ("C-SPARQL", "RSP-QL", "CQELS-CEP", "EP-SPARQL")
+EVENTS = "event mode"
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Streams, static graphs and the order of arrival (`data`), and queries, producers first."""
+    """Streams, static graphs and the order of arrival (`data`), and queries, producers first.
+
+    `ruled`: elements have what follows from them by the rules of `oracle.consequences`, too.
+    """
 
     data: Case
     queries: tuple[Query, ...]
     languages: tuple[str, ...]
+    ruled: bool = False
+    chained: int = 2  # so many of the queries are the chain
 
     @property
     def seed(self) -> int:
         return self.data.seed
 
+    @property
+    def follows(self) -> Consequences | None:
+        return follows if self.ruled else None
+
     def __str__(self) -> str:
         lines = [f"chain {self.seed}: make_chain({self.seed})", *str(self.data).splitlines()[1:]]
+        lines += ["with rules for elements"] if self.ruled else []
         for language, query in zip(self.languages, self.queries, strict=True):
             lines += [f"in {language}", *("  " + line for line in to_sexpr(query).splitlines())]
         return "\n".join(lines)
@@ -77,8 +91,30 @@ def make_chain(seed: int, size: int = 16) -> Chain:
             query = _giving(random, query, targets[place], wanted)
         wanted += [name for name in PREDICATES if iri(name).value in to_sexpr(query)]
         found.append((query, language))
-    queries, languages = zip(*reversed(found), strict=True)
-    return Chain(data, queries, languages)
+    found.reverse()
+    return _in_company(Chain(data, *zip(*found, strict=True), chained=len(found)), given)
+
+
+def _in_company(case: Chain, given: Sequence[StreamData]) -> Chain:
+    """Often with other queries beside it, and with rules for elements."""
+    random = Random(f"company {case.seed}")
+    data = case.data
+    beside: list[tuple[Query, str]] = []
+    readable = replace(data, streams=tuple(given))
+    for _ in range(random.choice((0, 0, 1, 2, 3))):
+        language = random.choice((*LANGUAGES, EVENTS, EVENTS))
+        query = _short(random, readable, LANGUAGES[-1] if language == EVENTS else language, giving=False)
+        if language == EVENTS:
+            query, language = replace(query, scope=ELEMENT), LANGUAGES[-1]
+        beside.append((query, language))
+    if beside:
+        beside += random.choices(beside, k=random.choice((0, 0, 1, 2)))
+    ruled = random.random() < 0.2
+    if ruled:  # by which nothing follows from what is known besides
+        data = replace(data, graphs=tuple(replace(graph, triples=()) for graph in data.graphs))
+    together = [*zip(case.queries, case.languages, strict=True), *beside]
+    queries, languages = zip(*together, strict=True)
+    return replace(case, data=data, queries=queries, languages=languages, ruled=ruled)
 
 
 def _short(random: Random, data: Case, language: str, *, giving: bool) -> Query:

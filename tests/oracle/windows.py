@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from math import lcm
 
 from oracle import sequences  # noqa: F401  (SEQ becomes an operator)
-from oracle.cases import Element
+from oracle.cases import Element, GivenElement
 from oracle.evaluate import Effort, Scope, evaluate_pattern, with_scope
 from oracle.model import (
     ActiveGraph,
@@ -446,7 +446,9 @@ def _with_consequences(shown: Content, elements: Sequence[Element], follows: Con
     if follows is None:
         return shown
     return tuple(
-        replace(held, triples=held.triples | follows(frozenset(elements[held.number].triples)))
+        held
+        if isinstance(elements[held.number], GivenElement)
+        else replace(held, triples=held.triples | follows(frozenset(elements[held.number].triples)))
         for held in shown
     )
 
@@ -511,4 +513,4 @@ def as_elements(rows: Iterable[Given]) -> list[Element]:
         start = instant if row.start is None else row.start
         triple = tuple(row.value(name) for name in (SUBJECT, PREDICATE, OBJECT))
         graphs.setdefault((start, instant), []).append(triple)
-    return [Element(tuple(dict.fromkeys(made)), start, end) for (start, end), made in graphs.items()]
+    return [GivenElement(tuple(dict.fromkeys(made)), start, end) for (start, end), made in graphs.items()]

@@ -9,38 +9,12 @@ import pytest
 from tests.windows.test_cutting import at, case_of
 
 from agreement.window_runs import given_by_engine
+from oracle.consequences import follows, rules
 from oracle.evaluate import TooManySolutions
-from oracle.vocabulary import BASE, EPOCH, PROLOGUE, TICK, iri
+from oracle.vocabulary import BASE, EPOCH, TICK
 from oracle.window_generator import WindowCase, given_by, make_window_case
 from oracle.window_model import Report, triples
-from penstock.entailment import ElementRules
 from penstock.errors import QueryError
-from penstock.rules.reading import read_rules
-
-RULES = """
-# rule: near
-INSERT { ?y :near ?x } WHERE { ?x :knows ?y } ;
-# rule: back
-INSERT { ?y :near ?x } WHERE { ?x :near ?y } ;
-# rule: load
-INSERT { ?x :price ?n } WHERE { ?x :load ?n } ;
-# rule: both
-INSERT { ?x :knows ?z } WHERE { ?x :price ?n . ?x :near ?z }
-"""
-
-
-def follows(graph):
-    """What the rules derive from the triples of an element, beside them."""
-    price, load, knows, near = (iri(f":{name}") for name in ("price", "load", "knows", "near"))
-    found = set(graph)
-    while True:
-        new = {(o, near, s) for s, p, o in found if p in (knows, near)}
-        new |= {(s, price, o) for s, p, o in found if p == load}
-        priced = {s for s, p, _ in found if p == price}
-        new |= {(s, knows, o) for s, p, o in found if p == near and s in priced}
-        if new <= found:
-            return frozenset(found) - frozenset(graph)
-        found |= new
 
 
 def of_last_triples(case: WindowCase) -> WindowCase:
@@ -52,10 +26,6 @@ def of_last_triples(case: WindowCase) -> WindowCase:
     )
     report = Report(change=True) if random.random() < 0.6 else Report(close=True)
     return replace(case, query=replace(case.query, windows=windows, report=report))
-
-
-def rules() -> ElementRules:
-    return ElementRules(tuple(read_rules(PROLOGUE + RULES).rules))
 
 
 def agreement(seeds: range, shards: int, *, counting: bool) -> tuple[int, int, int]:
