@@ -12,15 +12,15 @@ import pyoxigraph as ox
 import pytest
 
 from penstock.errors import UsageError
-from penstock.sinks import Shape, format_for, open_sink, shapes_of
+from penstock.sinks import Shape, answers, format_for, formats, open_sink, shapes_of
 from sinks.conftest import EX, LATER, NOON, XSD, table
 
 
 def written(path, format, shapes, *batches):
     """The bytes of a file after some batches."""
     sink = open_sink(format, path, shapes)
-    for number, answers in enumerate(batches):
-        sink.write(number, answers)
+    for number, tables in enumerate(batches):
+        sink.write(number, tables)
     sink.close()
     return path.read_bytes()
 
@@ -204,3 +204,36 @@ def test_parquet_needs_a_place(select):
 
 def test_equal_names_are_made_distinct(select):
     assert [s.name for s in shapes_of([select, select, select])] == ["falls", "falls-2", "falls-3"]
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "table", "nquads", "trig"])
+@pytest.mark.parametrize("place", ["a file", "a directory"])
+def test_a_batch_is_written_some_rows_at_a_time(tmp_path, monkeypatch, format, place, construct, triples):
+    """The document is the same; the triples of an element stay together."""
+
+    def document(name: str) -> bytes:
+        path = tmp_path / (name if place == "a file" else f"{name}/")
+        if place == "a directory":
+            path.mkdir()
+        sink = open_sink(format, path, [construct])
+        sink.write(0, {0: encoded})
+        sink.write(1, {0: triples})
+        sink.close()
+        found = sorted(path.glob("part-*")) if place == "a directory" else [path]
+        return b"".join(each.read_bytes() for each in found)
+
+    terms = [column.dictionary_encode() for column in triples.columns[:3]]
+    encoded = pa.table([*terms, *triples.columns[3:]], names=triples.column_names)
+    whole = document("whole")
+    calls = []
+    monkeypatch.setattr(answers, "ROWS_AT_ONCE", 2)
+    if format == "csv":
+        batch = formats.Csv.batch
+        monkeypatch.setattr(
+            formats.Csv, "batch", lambda *given, **how: calls.append(0) or batch(*given, **how)
+        )
+    parts = document("parts")
+    if format == "table":  # columns are as wide as what has been seen
+        whole, parts = (b" ".join(each.split()) for each in (whole, parts))
+    assert parts == whole
+    assert format != "csv" or len(calls) == 4

@@ -8,7 +8,7 @@ sink.close()
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -118,10 +118,11 @@ def open_sink(
             return parts
         encoders = {number: _encoder(format, {number: s}) for number, s in shapes.items()}
 
-        def document(number: int, table: pa.Table) -> bytes:
+        def document(number: int, table: pa.Table) -> Iterable[bytes]:
             encoder = encoders[number]
-            body = encoder.batch({number: table}, first=True)
-            return encoder.header() + body + encoder.footer()
+            yield encoder.header()
+            yield from encoder.pieces({number: table}, first=True)
+            yield encoder.footer()
 
         suffix = next(iter(encoders.values())).suffix if encoders else format
         return open_parts(path, shapes, suffix, document, kept, existing)

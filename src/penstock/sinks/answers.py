@@ -8,7 +8,7 @@ DESCRIBE have the columns subject, predicate, object; ASK has the column answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -133,6 +133,28 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
     while name in taken:
         name += "_"
     return name
+
+
+ROWS_AT_ONCE = 1 << 16
+"""Rows that are written at a time: as text they are many times as large."""
+
+
+def in_portions(answers: AnswerTables) -> Iterator[AnswerTables]:
+    """The answers of a batch, those of each query by themselves, some rows at a time."""
+    for number in sorted(answers):
+        table = answers[number]
+        for first in range(0, table.num_rows, ROWS_AT_ONCE):
+            part = table.slice(first, ROWS_AT_ONCE) if table.num_rows > ROWS_AT_ONCE else table
+            yield {number: part if part is table else _with_own_texts(part)}
+
+
+def _with_own_texts(part: pa.Table) -> pa.Table:
+    """A part of a table without the texts of the rest."""
+    columns = [
+        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
+        for each in part.columns
+    ]
+    return pa.table(columns, names=part.column_names)
 
 
 # --- terms as text -----------------------------------------------------------------------

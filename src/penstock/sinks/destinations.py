@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from penstock.algebra.naming import distinct
 from penstock.errors import InputError, UsageError
 from penstock.sinks import journal
-from penstock.sinks.answers import AnswerTables, Layout, Shape, term_column
+from penstock.sinks.answers import AnswerTables, Layout, Shape, in_portions, term_column
 from penstock.sinks.formats import Encoder
 from penstock.sinks.journal import Existing, Journal, JournaledFile, check_existing, write_atomically
 from penstock.sinks.native import NativeTypes
@@ -61,11 +61,10 @@ class StandardOutput(Sink):
         self.stream.flush()
 
     def write(self, batch_id: int, answers: AnswerTables) -> None:
-        data = self.encoder.batch(answers, first=self.first)
-        if data:
+        for data in self.encoder.pieces(answers, first=self.first):
             self.first = False
             self.stream.write(data)
-            self.stream.flush()
+        self.stream.flush()
 
     def close(self) -> None:
         self.stream.write(self.encoder.footer())
@@ -79,7 +78,8 @@ class Terminal(Sink):
         self.encoder = encoder
 
     def write(self, batch_id: int, answers: AnswerTables) -> None:
-        self.encoder.show(answers)
+        for part in in_portions(answers):
+            self.encoder.show(part)
 
     def close(self) -> None:
         pass
@@ -104,8 +104,7 @@ class SingleFile(Sink):
 
     def write(self, batch_id: int, answers: AnswerTables) -> None:
         self.file.prepare(batch_id)
-        data = self.encoder.batch(answers, first=self.file.only_header)
-        self.file.append(batch_id, data)
+        self.file.append(batch_id, self.encoder.pieces(answers, first=self.file.only_header))
 
     def close(self) -> None:
         self.file.close()
@@ -122,7 +121,7 @@ class Parts(Sink):
         directory: Path,
         shapes: dict[int, Shape],
         suffix: str,
-        document: Callable[[int, pa.Table], bytes],
+        document: Callable[[int, pa.Table], Iterable[bytes]],
         *,
         begun: Mapping[str, str] | None = None,
         existing: Existing = Existing.REFUSE,
@@ -270,11 +269,11 @@ def parquet_schema(layout: Layout, names: list[str]) -> pa.Schema:
 
 def parquet_document(
     shapes: dict[int, Shape], layout: Layout | None = None
-) -> Callable[[int, pa.Table], bytes]:
+) -> Callable[[int, pa.Table], Iterable[bytes]]:
     """Writes the table of one query as Parquet, in its own layout or a common one."""
 
-    def document(number: int, table: pa.Table) -> bytes:
-        return _as_parquet(_laid_out(shapes[number], table, layout))
+    def document(number: int, table: pa.Table) -> Iterable[bytes]:
+        yield _as_parquet(_laid_out(shapes[number], table, layout))
 
     return document
 
@@ -315,11 +314,11 @@ class NativeParts:
             if first is not None:
                 self.types[number] = NativeTypes.of(first, self.shapes[number].columns)
 
-    def __call__(self, number: int, table: pa.Table) -> bytes:
+    def __call__(self, number: int, table: pa.Table) -> Iterable[bytes]:
         laid_out = _laid_out(self.shapes[number], table)
         if number not in self.types:
             self.types[number] = NativeTypes(self.shapes[number].columns).add(laid_out).decide()
-        return _as_parquet(self.types[number].converted(laid_out))
+        yield _as_parquet(self.types[number].converted(laid_out))
 
 
 def _widened(table: pa.Table, schema: pa.Schema, otherwise: Mapping[str | None, str]) -> pa.Table:
@@ -354,7 +353,7 @@ def open_parts(
     directory: Path,
     shapes: dict[int, Shape],
     suffix: str,
-    document: Callable[[int, pa.Table], bytes],
+    document: Callable[[int, pa.Table], Iterable[bytes]],
     checkpoint: Path | None,
     existing: Existing = Existing.REFUSE,
 ) -> Parts:

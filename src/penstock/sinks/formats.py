@@ -35,6 +35,7 @@ from penstock.sinks.answers import (
     AnswerTables,
     Layout,
     Shape,
+    in_portions,
     instant_column,
     joined,
     json_term,
@@ -55,6 +56,7 @@ class Encoder(ABC):
     """Writes the answers of some queries (by their numbers in the run) in one format."""
 
     suffix: str
+    by_row = True
 
     def __init__(self, shapes: Mapping[int, Shape]) -> None:
         self.shapes = dict(shapes)
@@ -72,6 +74,13 @@ class Encoder(ABC):
     @abstractmethod
     def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
         """The answers of one batch; `first`: nothing but the header was written before."""
+
+    def pieces(self, answers: AnswerTables, *, first: bool) -> Iterator[bytes]:
+        """The same in pieces: some rows at a time, if what is written of a row does not depend on others."""
+        for part in in_portions(answers) if self.by_row else (answers,):
+            if data := self.batch(part, first=first):
+                first = False
+                yield data
 
     def footer(self) -> bytes:
         return b""
@@ -241,6 +250,8 @@ def _json(value: str | dict) -> str:
 
 class _Elements(Encoder):
     """What N-Quads and TriG share: answers that are triples, as elements of a stream."""
+
+    by_row = False  # the triples of an interval are one element
 
     name: str
 

@@ -12,7 +12,9 @@ import contextlib
 import json
 import os
 import stat
+from collections.abc import Iterable
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +118,7 @@ class Journal:
             if batch in self.ended:
                 records.append({"batch": batch, "end": self.ended[batch]})
         text = "".join(json.dumps(record) + "\n" for record in records)
-        write_atomically(self.path, text.encode())
+        write_atomically(self.path, (text.encode(),))
         self.lines = len(records)
 
     def _append(self, record: dict[str, int]) -> None:
@@ -167,7 +169,7 @@ class JournaledFile:
         if path.exists() and not path.is_file():  # /dev/null, a pipe: takes nothing back
             self.journal = None
             self.file = path.open("wb")
-            self.position = self._write(header)
+            self.position = self._write((header,))
             return
         certain = journal.size() if journal is not None and journal.continues else None
         if certain is not None:
@@ -184,7 +186,7 @@ class JournaledFile:
         begun = 0 if existing is Existing.OVERWRITE else self._end_of_earlier(header)
         self.file = path.open("r+b" if begun else "w+b")
         self.earlier = begun > 0
-        self.position = begun or self._write(header)
+        self.position = begun or self._write((header,))
         to_disk_directory(path.parent)
 
     def _end_of_earlier(self, header: bytes) -> int:
@@ -222,9 +224,11 @@ class JournaledFile:
         if start is not None:
             self._cut(start)
 
-    def append(self, batch: int, data: bytes) -> None:
-        """Adds the data of a prepared batch; on return it is on the disk."""
-        if not data and (self.journal is None or self.journal.start_of(batch) is None):
+    def append(self, batch: int, data: Iterable[bytes]) -> None:
+        """Adds the data of a prepared batch, in pieces; on return it is on the disk."""
+        pieces = iter(data)
+        first = next(pieces, b"")
+        if not first and (self.journal is None or self.journal.start_of(batch) is None):
             return  # nothing to add and nothing to take back: spare the disk
         if self.journal is not None:
             self.journal.begin(batch, self.position)
@@ -232,8 +236,8 @@ class JournaledFile:
             self._cut(self.position)
             self.earlier = False
         try:
-            self.position += self._write(data)
-        except OSError:
+            self.position += self._write(chain((first,), pieces))
+        except BaseException:
             self._take_back()
             raise
         if self.journal is not None:
@@ -245,15 +249,15 @@ class JournaledFile:
             return  # writing has failed, and there is nothing to end
         try:
             if not self.earlier:
-                self._write(self.footer)
+                self._write((self.footer,))
         finally:
             with contextlib.suppress(OSError):  # what is buffered cannot be written either
                 self.file.close()
 
-    def _write(self, data: bytes) -> int:
-        self.file.write(data)
+    def _write(self, pieces: Iterable[bytes]) -> int:
+        size = sum(map(self.file.write, pieces))
         to_disk(self.file)
-        return len(data)
+        return size
 
     def _take_back(self) -> None:
         """Leaves no half of a batch behind, on a full disk say: readers see whole answers."""
@@ -286,11 +290,11 @@ def to_disk_directory(path: Path) -> None:
         os.close(handle)
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, pieces: Iterable[bytes]) -> None:
     """Either the whole new content is there afterwards or the old one, nothing between."""
     unfinished = path.with_name(f".{path.name}.tmp")
     with unfinished.open("wb") as file:
-        file.write(data)
+        file.writelines(pieces)
         to_disk(file)
     os.replace(unfinished, path)
     to_disk_directory(path.parent)

@@ -51,7 +51,7 @@ class SideOutput:
             self._open()
         assert self.file is not None
         self.file.prepare(batch_id)
-        self.file.append(batch_id, "".join(line + "\n" for line in lines).encode())
+        self.file.append(batch_id, ("".join(line + "\n" for line in lines).encode(),))
 
     def _drop_earlier(self) -> None:
         """What is to be replaced goes when the run gives its first batch, not before it can run."""
