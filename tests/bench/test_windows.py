@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -30,3 +31,9 @@ def test_other_averages_are_no_figure():
 def test_sizes_shrink_together():
     assert Sizes().scaled(0.01) == Sizes(100_000, 10_000, 2, 10, 1_000)
     assert Sizes().scaled(0.01).slides == Sizes().slides
+
+
+def test_averages_beside_what_pandas_makes_anew():
+    [found] = windows.averages(replace(SIZES, elements=50 * SIZES.elements))
+    assert found["peer"] == "pandas, anew"
+    assert found["value"] > 0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from unittest.mock import patch
+
 import pytest
 
 from penstock.bench import windows
 from penstock.bench.windows import Rooms, Run, Sizes
+from penstock.engine.chains import Pairing
 from penstock.engine.tuning import Tuning
 from penstock.plan import steps
 
@@ -44,3 +48,23 @@ def test_every_slide_answers_as_pyoxigraph_does_over_the_whole_window(rooms, rat
     _, expected = windows.Peer(rooms).slides(ratio, closes)
     windows.compare(run.answers, expected)
     assert len(expected) == len(closes)
+
+
+@pytest.mark.parametrize("batch", [60, 6_000])
+def test_a_row_meets_those_averages_that_are_there_with_it(batch):
+    """Not all that there were in its batch, nor those that were taken back before it came."""
+    rooms = Rooms(replace(SIZES, sensors=20, batch=batch))
+    met, join = 0, Pairing.join
+
+    def counting(self):
+        nonlocal met
+        for rows, partners in join(self):
+            met += len(rows)
+            yield rows, partners
+
+    run = windows.averaging(rooms, Tuning(taken_back=20))
+    with patch.object(Pairing, "join", counting):
+        given = run.through(rooms.occurrences(named=True))
+    wanted, _ = windows.averages_anew(rooms, ())
+    assert given == wanted
+    assert met < 12 * given

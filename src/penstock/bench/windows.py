@@ -5,6 +5,9 @@ is, and the average of each room is asked for at every slide. The window is 1 to
 evaluates the same query over the whole window at each slide, as pyoxigraph does it, with the window's content
 at hand: what has left is removed from its store and what has come is added. It does so at some slides, at
 which its answers must be ours, and its figure is extrapolated from these.
+
+Another query joins what came in the last slide with averages over longer windows. Its peer is pandas, which
+makes all of it anew at each slide.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ RATIOS = (1, 10, 100, 1_000)
 """How many slides a window is long."""
 EQUAL = (1, 2, 10)
 """How many queries with equal windows run together."""
+SHORT, LONG = 60, 300
+"""How many slides the windows of averages are long."""
 SAMPLES = 5
 """At how many slides the peer is measured, and answers are compared."""
 FILES = 8
@@ -52,6 +57,18 @@ SELECT ?room (AVG(?value) AS ?mean)
 FROM STREAM <{stream}> [RANGE {width}ms STEP {slide}ms]
 WHERE {{ ?sensor ex:reads ?value . ?sensor ex:in ?room }}
 GROUP BY ?room
+"""
+_AVERAGES = """REGISTER RSTREAM <http://example.org/averages> AS
+PREFIX ex: <http://example.org/>
+SELECT ?sensor ?value ?short ?long
+FROM NAMED WINDOW ex:now ON <{stream}> [RANGE PT{now}S STEP PT{now}S]
+FROM NAMED WINDOW ex:short ON <{stream}> [RANGE PT{short}S STEP PT{now}S]
+FROM NAMED WINDOW ex:long ON <{stream}> [RANGE PT{long}S STEP PT{now}S]
+WHERE {{
+  WINDOW ex:now {{ ?sensor ex:reads ?value }}
+  {{ SELECT ?sensor (AVG(?v) AS ?short) {{ WINDOW ex:short {{ ?sensor ex:reads ?v }} }} GROUP BY ?sensor }}
+  {{ SELECT ?sensor (AVG(?v) AS ?long) {{ WINDOW ex:long {{ ?sensor ex:reads ?v }} }} GROUP BY ?sensor }}
+}}
 """
 _PEER = """PREFIX ex: <http://example.org/>
 SELECT ?room (AVG(?value) AS ?mean)
@@ -89,6 +106,7 @@ def windows() -> Iterator[Figure]:
     sizes = Sizes().scaled(scale()) if scale() != 1 else Sizes()
     yield from kernel(sizes)
     yield from sharing(sizes)
+    yield from averages(sizes)
     yield from pipeline(sizes)
 
 
@@ -131,12 +149,12 @@ class Rooms:
     def _sensors(self) -> list[bytes]:
         return [_sensor(i).encode() for i in range(self.sizes.sensors)]
 
-    def occurrences(self) -> list[Occurrences]:
-        """The elements batch by batch, as the decoder gives them; the texts are those of the static graph."""
+    def occurrences(self, *, named: bool = False) -> list[Occurrences]:
+        """The elements batch by batch, as decoded; the texts are those of the static graph, or with them."""
         data = self.readings
-        subject = TermTable().add_texts(self._sensors())[data.sensor]
-        value = sensors.decimals(data.hundredths)
         table = TermTable()
+        subject = (table if named else TermTable()).add_texts(self._sensors())[data.sensor]
+        value = sensors.decimals(data.hundredths)
         predicate = table.add(NamedNode(f"{_EX}reads"))
         terms, predicates = table.chunk(), np.full(self.sizes.batch, predicate, np.int64)
         batches = []
@@ -212,8 +230,10 @@ def measured(sizes: Sizes, ratio: int, sampled: list[int]) -> tuple[float, float
     return seconds, resident() - before, given, run_of.answers
 
 
-def opened(texts: Sequence[str], rooms: Rooms, tuning: Tuning = TUNING) -> Program:
-    queries = [parse_query(text, language="c-sparql") for text in texts]
+def opened(
+    texts: Sequence[str], rooms: Rooms, tuning: Tuning = TUNING, language: str = "c-sparql"
+) -> Program:
+    queries = [parse_query(text, language=language) for text in texts]
     return stages.program(queries, [StreamName(STREAM)], [rooms.graph()], shards=1, now=0, tuning=tuning)
 
 
@@ -247,7 +267,7 @@ class Run:
         """Puts all columns of the answers together, as a reader would need them."""
         terms = self.shard.shard.terms
         for row in np.flatnonzero(np.isin(answers.since, sampled)).tolist():
-            room, mean = (parse_term(text) for text in terms.texts(answers.ids[:, row]).to_pylist())
+            room, *_, mean = (parse_term(text) for text in terms.texts(answers.ids[:, row]).to_pylist())
             self.answers.setdefault(int(answers.since[row]), {})[room.value] = Decimal(mean.value)
         return min(answers.ids.shape[1], len(answers.start), len(answers.end))
 
@@ -264,6 +284,54 @@ def sharing(sizes: Sizes) -> Iterator[Figure]:
         each = seconds / rooms.sizes.elements * 1e6
         one = alone / rooms.sizes.elements * 1e6
         yield figure("windows", case, each, "µs/element", f"{count} runs of one", one * count)
+
+
+def averages(sizes: Sizes) -> Iterator[Figure]:
+    """What a slide brought, with two averages of its sensor: of as many sensors as a slide has elements."""
+    sizes = replace(sizes, elements=max(2, sizes.elements // 50), sensors=sizes.slide)
+    rooms = Rooms(sizes)
+    sampled = samples(rooms)
+    run_of, batches = averaging(rooms), rooms.occurrences(named=True)
+    averaging(rooms).through(batches[:1])  # compiles
+    seconds, given = used(lambda: run_of.through(batches, sampled))
+    peer_seconds, (wanted, expected) = used(lambda: averages_anew(rooms, sampled))
+    if given != wanted:
+        raise AssertionError(f"{given:,} answers, but pandas has {wanted:,}")
+    compare(run_of.answers, expected, "pandas")
+    case = f"averages over {SHORT} and {LONG} slides, {sizes.sensors:,} sensors, {given:,} answers"
+    each = peer_seconds / sizes.elements * 1e6
+    yield figure("windows", case, seconds / sizes.elements * 1e6, "µs/element", "pandas, anew", each)
+
+
+def averaging(rooms: Rooms, tuning: Tuning = TUNING) -> Run:
+    """A run of the query that joins a slide with averages."""
+    now, short, long = (ratio * rooms.sizes.slide / 1_000 for ratio in (1, SHORT, LONG))
+    text = _AVERAGES.format(stream=STREAM, now=now, short=short, long=long)
+    return Run(opened([text], rooms, tuning, "rsp-ql"))
+
+
+def averages_anew(rooms: Rooms, sampled: Sequence[int]) -> tuple[int, Answers]:
+    """How many answers there are by pandas, and at some slides the longer averages."""
+    import pandas as pd
+
+    data, answers, count = rooms.readings, {}, 0
+    for close in rooms.closes().tolist():
+        windows = []
+        for ratio in (1, SHORT, LONG):
+            rows = rooms.window(close, ratio)
+            content = pd.DataFrame({"sensor": data.sensor[rows], "value": data.hundredths[rows]})
+            windows.append(content.drop_duplicates())
+        now, *longer = windows
+        short, long = (each.groupby("sensor")["value"].agg(["sum", "count"]) for each in longer)
+        joined = now.join(short, on="sensor").join(long, on="sensor", rsuffix=" long")
+        count += len(joined)
+        if close in sampled:
+            columns = zip(joined["sensor"], joined["sum long"], joined["count long"], strict=True)
+            answers[close] = {
+                f"{_EX}sensor/{sensor}": Decimal(int(total)) / int(times) / 100
+                for sensor, total, times in columns
+            }
+    return count, answers
 
 
 # --- the whole way ---
@@ -369,12 +437,12 @@ class Peer:
         ]
 
 
-def compare(answers: Answers, expected: Answers) -> None:
-    """Both must have the same averages, as far as pyoxigraph's decimals reach."""
+def compare(answers: Answers, expected: Answers, peer: str = "pyoxigraph") -> None:
+    """Both must have the same averages, as far as the peer's decimals reach."""
     for instant, rooms in expected.items():
         mine = answers.get(instant, {})
         if mine.keys() != rooms.keys():
-            raise AssertionError(f"at {instant}: {len(mine)} rooms, but pyoxigraph has {len(rooms)}")
+            raise AssertionError(f"at {instant}: {len(mine)} rooms, but {peer} has {len(rooms)}")
         for room, mean in rooms.items():
             if abs(mine[room] - mean) > Decimal("1e-12"):
-                raise AssertionError(f"at {instant}: {room} has {mine[room]}, but pyoxigraph {mean}")
+                raise AssertionError(f"at {instant}: {room} has {mine[room]}, but {peer} {mean}")

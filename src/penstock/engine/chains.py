@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from penstock.algebra.relations import ANY, Meeting, Side
+from penstock.algebra.relations import ANY, INTERSECTS, Meeting, Side
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
 from penstock.engine.store import Rows
@@ -27,7 +27,8 @@ class Index:
     """Chains over some key columns of `Rows`.
 
     `metric` says what the chains' `top` is the largest of: "start" or "end". An index that
-    is not `timed` sees all times as 0, for joins in which one side is timeless.
+    is not `timed` sees all times as 0, for joins in which one side is timeless; one of `presence` sees when
+    rows are there as their times.
     """
 
     def __init__(
@@ -39,8 +40,10 @@ class Index:
         timed: bool = True,
         metric: str = "end",
         number: int | None = None,
+        presence: bool = False,
     ) -> None:
         self.rows = rows
+        self.presence = presence
         self.columns = np.array(columns, np.int64)
         self.with_time = with_time
         self.timed = timed
@@ -99,8 +102,12 @@ class Index:
                 grown = _empty_nodes(capacity, self.nodes.shape[1])
                 grown[: self.filled] = self.nodes[: self.filled]
                 self.nodes = grown
+            start, end = rows.start, rows.end
+            if self.presence:
+                start = np.maximum(rows.presence[1], -kernels.UNLIMITED // 2)
+                end = np.minimum(rows.presence[2] - 1, kernels.UNLIMITED // 2)
             kernels.fill_nodes(
-                rows.ids, self.columns, self.number, rows.start, rows.end, self.filled, n, self.timed,
+                rows.ids, self.columns, self.number, start, end, self.filled, n, self.timed,
                 self.with_time, self.nodes,
             )  # fmt: skip
             self.filled = n
@@ -142,6 +149,7 @@ class Pairing:
     """Two parts that join: their chains, and the batch join over them.
 
     `prefilters` compare the columns `numbers` of the two sides (see `plan.compilation.prefilters`).
+    `presence`: rows meet that are there together, whatever their intervals.
     """
 
     def __init__(
@@ -154,8 +162,12 @@ class Pairing:
         timeless: bool,
         prefilters: np.ndarray = NO_PREFILTERS,
         numbers: tuple[int | None, int | None] = (None, None),
+        *,
+        presence: bool = False,
     ) -> None:
-        if timeless:
+        if presence:
+            meeting, timeless = Meeting(INTERSECTS), False
+        elif timeless:
             meeting = AT_ANY_TIME
         self.mask = meeting.mask
         self.within = _within(meeting)
@@ -165,7 +177,9 @@ class Pairing:
         self.reach = _reach(meeting, starts=self.sequence)
         self.prefilters = prefilters
         equal = meeting.relation.same_interval
-        self.left = Index(left, left_keys, with_time=equal, timed=not timeless, number=numbers[0])
+        self.left = Index(
+            left, left_keys, with_time=equal, timed=not timeless, number=numbers[0], presence=presence
+        )
         self.right = Index(
             right,
             right_keys,
@@ -173,6 +187,7 @@ class Pairing:
             timed=not timeless,
             metric="start" if self.sequence else "end",
             number=numbers[1],
+            presence=presence,
         )
 
     def prepare(self) -> None:

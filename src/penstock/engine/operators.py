@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.algebra.base import UnknownNode
-from penstock.algebra.relations import Meeting, Side
+from penstock.algebra.relations import ANY, Meeting, Side
 from penstock.columns import ids as term_ids
 from penstock.columns.frame import Frame, Pairs
 from penstock.columns.instants import sorted_unique
@@ -23,6 +23,7 @@ from penstock.columns.terms import TermTable
 from penstock.engine import kernels
 from penstock.engine.chains import AT_ANY_TIME, NO_PREFILTERS, Index, Pairing, probe_pairs
 from penstock.engine.expressions import Evaluator
+from penstock.engine.presence import consolidated
 from penstock.engine.store import Rows, Store, Until, forever, until_end, until_left, until_there
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.plan import hidden, steps
@@ -380,6 +381,10 @@ class JoinOperator(Gathering):
         self.right = self.store("right", step.right.vars, self._needed(Side.RIGHT, step.left), step.shared)
         self.pairings: dict[tuple, Pairing] = {}
         self.prefilters: Prefilters | None = None
+        # Where intervals do not matter and both sides change, rows find those that are there with them.
+        anytime = step.relation == ANY and step.meeting.longest_hull is None
+        self.by_presence = anytime and step.left.changes and step.right.changes
+        self.left.leaving_apart = self.right.leaving_apart = self.by_presence
 
     def _needed(self, side: Side, partners: Step) -> Until:
         """Until when rows of a side are needed: not at all once they have met partners that are all there."""
@@ -402,7 +407,22 @@ class JoinOperator(Gathering):
             interval = self.step.meeting.interval_of(timeless)
             for i, j in pairing.join():
                 pairs = Pairs(lefts, i, rights, j, self.step.vars, interval)
-                yield pairs.take(pairs.since < pairs.until) if self.step.changes else pairs
+                if self.step.changes:
+                    pairs = pairs.take(pairs.since < pairs.until)
+                yield self._put_together(pairs) if self.step.takes_back else pairs
+
+    def _put_together(self, pairs: Pairs) -> Frame:
+        """The combinations without those that cancel out: rows were taken back before a partner came."""
+        cost = 0
+        for store, side, rows in (
+            (self.left, pairs.left, pairs.left_rows),
+            (self.right, pairs.right, pairs.right_rows),
+        ):
+            if side.changes:
+                looks = int(np.count_nonzero(np.take(side.weight, rows) < 0))
+                store.taken_back(looks)
+                cost += looks
+        return consolidated(pairs) if cost else pairs
 
     def _pair_up(self, left: Frame, right: Frame) -> None:
         """A pairing for each two parts that now exist; what they hold already is linked, not joined."""
@@ -424,6 +444,7 @@ class JoinOperator(Gathering):
                     self.step.meeting,
                     left_part[1] or right_part[1],
                     *self._prefiltering(),
+                    presence=self.by_presence,
                 )
                 pairing.prepare()
                 self.pairings[left_part, right_part] = pairing

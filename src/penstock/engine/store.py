@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from penstock.engine.chains import Index
 
 STATIC = -1
+_ROW = 4
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,8 @@ class Chunk:
 
 
 Part = tuple[int, bool]
-"""Which variables are bound (a bit each), and whether the rows are timeless."""
+"""Which variables are bound (a bit each; one more, if it matters, says that the rows tell when they leave),
+and whether the rows are timeless."""
 
 
 class Store:
@@ -231,12 +233,13 @@ class Store:
         self.vars = vars
         self.until = until
         self.split = [vars.index(var) for var in split if var in vars]
+        self.leaving_apart = False  # rows of which it is known when they leave are parts of their own
         self.parts: dict[Part, Rows] = {}
         self.before_expiry: Callable[[int], None] = lambda watermark: None
         self._fresh: list[Frame] = []
         self._chunks: list[Chunk] = []  # those in the state store, by number
         self._next = 0
-        self._taken_back = 0  # rows that take others back, since they were last put together
+        self._taken_back = 0  # what rows cost that take others back, since they were last put together
         self._rewritten = False  # none of the stored chunks is as the rows are now
 
     def __len__(self) -> int:
@@ -247,12 +250,15 @@ class Store:
         if not len(frame):
             return
         timeless = frame.timeless_mask()
-        if not timeless.any() and all(frame.ids[row].all() for row in self.split):
+        usual = not timeless.any() and all(frame.ids[row].all() for row in self.split)
+        if usual and not self.leaving_apart:
             yield self.usual, frame
             return
         code = timeless.astype(np.int64)
         for bit, row in enumerate(self.split):
             code |= (frame.ids[row] != 0).astype(np.int64) << (bit + 1)
+        if self.leaving_apart:
+            code |= (frame.changing().until < FOREVER).astype(np.int64) << (len(self.split) + 1)
         first = int(code[0])
         if (code == first).all():
             yield (first >> 1, bool(first & 1)), frame
@@ -273,11 +279,15 @@ class Store:
 
     def append(self, frame: Frame, *, persist: bool = True) -> None:
         if frame.changes:
-            self._taken_back += int(np.count_nonzero(frame.weight < 0))
+            self.taken_back(_ROW * int(np.count_nonzero(frame.weight < 0)))
         for key, rows in self.divide(frame):
             self.part(key).append(rows, self.until(rows))
         if persist:
             self.note(frame)
+
+    def taken_back(self, cost: int) -> None:
+        """Notes what rows cost that take others back: each look at one, and `_ROW` for having it."""
+        self._taken_back += cost
 
     def note(self, frame: Frame) -> None:
         """These rows belong into the next chunk."""
@@ -319,7 +329,7 @@ class Store:
     def expire(self, watermark: int) -> None:
         """Forgets rows that are no longer needed (some may stay for a while)."""
         self.before_expiry(watermark)
-        if self._taken_back > self.tuning.taken_back and self._taken_back * 4 > len(self):
+        if self._taken_back > max(_ROW * self.tuning.taken_back, len(self)):
             self.consolidate(watermark)
         for (_, timeless), rows in self.parts.items():
             if self.changing or not timeless:
