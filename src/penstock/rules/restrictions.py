@@ -86,7 +86,7 @@ def _checked(statement: a.ParsedQuery, error) -> a.Pattern:
 def _named(node: a.Pattern) -> str:
     if isinstance(node, a.Group):
         return node.aggregates[0][1].name if node.aggregates else node.word
-    return "a sub-select" if isinstance(node, _AROUND_A_CHECK) else node.word
+    return "a sub-select" if isinstance(node, _AROUND_A_CHECK) else node.title or node.operator
 
 
 def _refuse_in(expression: a.Expression, error) -> None:
