@@ -41,14 +41,15 @@ QUERIES = (
 )
 STREAM = "http://e.org/stream"
 CONTINUOUS = {
-    # Averages and sets of a window that slides; sequences with absence and a repetition.
+    # Averages and sets of a window that slides; sequences with absence and a repetition; a static path.
     "c-sparql": """REGISTER QUERY q AS PREFIX : <http://e.org/> SELECT ?s (AVG(?a) AS ?mean) (COUNT(*) AS ?n)
         FROM STREAM :stream [RANGE 60s STEP 20s] WHERE { ?s :p ?a . ?s :q ?b } GROUP BY ?s""",
     "rsp-ql": """PREFIX : <http://e.org/> REGISTER ISTREAM :out AS SELECT DISTINCT ?s
         FROM NAMED WINDOW :w ON :stream [RANGE PT60S STEP PT20S] WHERE { WINDOW :w { ?s :p ?a } }""",
-    "cqels-cep": """PREFIX : <http://e.org/> SELECT ?s ?n FROM NAMED WINDOW :w ON :stream [RANGE 60s]
+    "cqels-cep": """PREFIX : <http://e.org/> SELECT ?s ?n ?z FROM NAMED WINDOW :w ON :stream [RANGE 60s]
         WHERE { WINDOW :w { SEQ({ ?s :p ?a }, !{ ?s :never ?b }, { ?s :p ?c }) }
-                WINDOW :w { SEQ({ ?s :p ?d }, { ?s :p ?e }+ (COUNT(*) AS ?n), { ?s :p ?f }) } }""",
+                WINDOW :w { SEQ({ ?s :p ?d }, { ?s :p ?e }+ (COUNT(*) AS ?n), { ?s :p ?f }) }
+                ?s :q+ ?z }""",
 }
 SAMPLES = {
     "nquads": """\
