@@ -47,7 +47,7 @@ class ByDefinition(ByThemselves):
             )
         if query.until is not None or self._read_by(query):
             return None
-        part = later_part(self.history.data, query.begin, [query.text.text])
+        part = later_part(self.history.knowing(query.begin), query.begin, [query.text.text])
         if self.history.closed:
             part = replace(part, streams=tuple(map(_closed, part.streams)))
         [found] = solved(replace(part, algebra=(asked,)))
@@ -55,7 +55,7 @@ class ByDefinition(ByThemselves):
 
     def _reported(self, query: Asked) -> list[Given] | None:
         """What a continuous query gives as long as it is there."""
-        asked, data = self.parsed[query].query, self.history.data
+        asked, data = self.parsed[query].query, self.history.knowing(query.begin)
         part = later_part(data, query.begin, ())
         streams = {window.stream: [] for window in asked.continuous.windows} | streams_of(part)
         for other, name in self._read_by(query):

@@ -20,10 +20,11 @@ import numpy as np
 from agreement.engine_runs import graphs_of, keep, key_of, occurrences_of, sealed_frames, travelled
 from agreement.other_queries import going_on
 from agreement.tunings import tuning_of
+from agreement.window_runs import given_rows
 from oracle.canonical import canonical
 from oracle.cases import Element
 from oracle.model import Triple
-from oracle.query_histories import QueryHistory, Text
+from oracle.query_histories import OUTPUT, QueryHistory, Text
 from oracle.vocabulary import PROLOGUE, iri
 from penstock import pipeline
 from penstock.algebra import Construct, ParsedQuery, Query
@@ -32,7 +33,8 @@ from penstock.algebra.printing import to_sexpr
 from penstock.algebra.scopes import ELEMENT
 from penstock.columns.ids import parse_term
 from penstock.decode.occurrences import Occurrences
-from penstock.engine.program import Program, ProgramShard, answer_table
+from penstock.engine.program import Program
+from penstock.engine.program_shard import ProgramShard
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.entailment import ElementRules
 from penstock.plan.catalog import StreamName
@@ -72,15 +74,19 @@ class Asked:
 
 
 def asked(history: QueryHistory) -> list[Asked]:
-    """The queries of a history; one goes on under its name, or under another if the text is the same."""
+    """The queries of a history; one goes on under its name, or under another if the text is the same.
+
+    One that takes other triples from static graphs than before begins anew.
+    """
     found: list[Asked] = []
     running: dict[str, Asked] = {}
     for life, (begin, queries) in enumerate(history.lives):
-        same = {name: running[name] for name, text in queries.items() if _says(running.get(name), text)}
+        known = {name: each for name, each in running.items() if _knows(history, each, begin)}
+        same = {name: known[name] for name, text in queries.items() if _says(known.get(name), text)}
         free = [each for name, each in running.items() if name not in same]
         for name, text in queries.items():
             if name not in same:
-                renamed = next((each for each in free if _says(each, text)), None)
+                renamed = next((each for each in free if each in known.values() and _says(each, text)), None)
                 if renamed is None:
                     renamed = Asked(text, begin)
                     found.append(renamed)
@@ -94,17 +100,29 @@ def asked(history: QueryHistory) -> list[Asked]:
     return found
 
 
+def _knows(history: QueryHistory, query: Asked, batch: int) -> bool:
+    """Whether a query takes from static graphs with a batch what it took when it began."""
+    if history.knowing(batch) == history.knowing(query.begin):
+        return True
+    both = (query.begin, batch)
+    programs = (
+        program_of(history, [query.text.parsed], batch=each, given=[iri(OUTPUT).value]) for each in both
+    )
+    one, other = (program.queries[0].last for program in programs)
+    return one == other
+
+
 def _says(query: Asked | None, text: Text) -> bool:
     return query is not None and query.text == text
 
 
 def watermarks(history: QueryHistory) -> list[int]:
-    """The watermark before each batch, and after the last."""
+    """The watermark before each batch, after the last, and when all streams are over."""
     data, found, watermark = history.data, [NEVER], NEVER
     for batch in data.arriving():
         watermark = max([watermark, *(element.end - data.lateness for _, element in batch)])
         found.append(watermark)
-    return found
+    return [*found, watermark if watermark == NEVER else watermark + data.lateness + 1]
 
 
 def arrived(history: QueryHistory, number: int) -> Iterator[tuple[int, list[Element]]]:
@@ -129,7 +147,7 @@ def program_of(
 
     `before` is the program that ran until a batch: what was in it goes on.
     """
-    data = history.data
+    data = history.knowing(batch)
     program = pipeline.program(
         list(queries),
         [*(StreamName(each.name.value) for each in data.streams), *map(StreamName, given)],
@@ -160,13 +178,12 @@ def rows_of(
     shard: ProgramShard, payloads: list[bytes], watermark: int, ended: bool
 ) -> Iterator[tuple[int, Given]]:
     """What a step of a shard gives, as (query, row)."""
-    for query, frame in shard.frames(payloads, watermark, ended):
-        for row in answer_table(frame, shard.shard.terms).to_pylist():
-            start, end, at = row.pop("start"), row.pop("end"), row.pop("since", None)
-            if at is not None:
-                assert row.pop("weight") == 1 and row.pop("until") == at + 1
-            terms = {name: parse_term(text.encode()) for name, text in row.items() if text is not None}
-            yield query, (at, terms, start, end)
+    for query, row in given_rows(shard, payloads, watermark, ended):
+        start, end, at = row.pop("start"), row.pop("end"), row.pop("since", None)
+        if at is not None:
+            assert row.pop("weight") == 1 and row.pop("until") == at + 1
+        terms = {name: parse_term(text.encode()) for name, text in row.items() if text is not None}
+        yield query, (at, terms, start, end)
 
 
 def counted(rows: Iterable[Given]) -> Counter:
@@ -205,7 +222,7 @@ def given_by_run(history: QueryHistory, shards: int = 1, *, restore: bool = Fals
                 payloads = routed(program, history, number)
                 last = number == len(history.data.batches)
                 for place, shard in enumerate(live):
-                    watermark = times[min(number + 1, len(times) - 1)]
+                    watermark = times[number + 1]
                     for query, row in rows_of(shard, payloads[place], watermark, last):
                         found[called[parsed[query].name]].append(row)
                     keep(stored[place], shard)
@@ -250,7 +267,7 @@ class ByThemselves:
     def _by_itself(self, query: Asked) -> dict[int, list[Given]]:
         history, parsed = self.history, self.parsed[query]
         others = self._read_by(query)
-        program = program_of(history, [parsed], given=[name for _, name in others])
+        program = program_of(history, [parsed], batch=query.begin, given=[name for _, name in others])
         shard = program.open(0)
         found: dict[int, list[Given]] = {}
         end = len(history.data.batches) + 1 if query.until is None else query.until
@@ -262,7 +279,7 @@ class ByThemselves:
             for place, (other, _) in enumerate(others, len(history.data.streams)):
                 for _, payload in program.route(place, self._as_stream(other, number, program.key)):
                     payloads.append(payload)
-            watermark = self.times[min(number + 1, len(self.times) - 1)]
+            watermark = self.times[number + 1]
             rows += rows_of(shard, payloads, watermark, number == len(history.data.batches))
             found[number] = [row for _, row in rows]
         return found

@@ -18,7 +18,7 @@ from random import Random
 from oracle.cases import Case, Element, GraphData, StreamData
 from oracle.query_text import QueryWriter, Style
 from oracle.rule_text import random_rules
-from oracle.stream_data import batched, delayed, random_graphs, random_streams
+from oracle.stream_data import batched, delayed, random_graphs, random_streams, random_triple
 from oracle.vocabulary import PROLOGUE, STREAM_NAMES, iri
 from oracle.window_generator import denser, of_elements, of_graphs, random_spec
 from oracle.window_model import CONVENTIONS, StreamOperator
@@ -64,12 +64,19 @@ class Text:
 class QueryHistory:
     """Streams, graphs and the order of arrival (`data`), and the queries by name since some batches.
 
-    `lives` are (number of the first batch, queries); `closed`: elements are closed under rules.
+    `lives` are (number of the first batch, queries); `closed`: elements are closed under rules. `known`:
+    from which batches on there are other static graphs than those of the data.
     """
 
     data: Case
     lives: tuple[tuple[int, Mapping[str, Text]], ...]
     closed: bool = False
+    known: tuple[tuple[int, tuple[GraphData, ...]], ...] = ()
+
+    def knowing(self, batch: int) -> Case:
+        """The data with the static graphs that hold when queries begin with a batch."""
+        found = [self.data.graphs, *(graphs for begin, graphs in self.known if begin <= batch)]
+        return replace(self.data, graphs=found[-1])
 
     @property
     def seed(self) -> int:
@@ -87,6 +94,10 @@ class QueryHistory:
                 lines.append(line)
         if self.closed:
             lines.append("elements are closed under rules")
+        for begin, graphs in self.known:
+            for graph in graphs:
+                lines.append(f"from batch {begin} on graph {graph.name or '(no name)'}")
+                lines += [f"      {' '.join(map(str, triple))} ." for triple in graph.triples]
         for begin, queries in self.lives:
             lines.append(f"from batch {begin} on")
             lines += [f"  {name}: {text}".replace("\n", "\n      ") for name, text in queries.items()]
@@ -109,9 +120,20 @@ def make_history(seed: int, size: int = 20) -> QueryHistory:
     if random.random() < 0.33:
         data = delayed(data)
     texts = Texts(random, data)
-    return QueryHistory(
-        replace(data, graphs=texts.graphs), tuple(_lives(random, texts, len(batches))), texts.closed
-    )
+    data, lives = replace(data, graphs=texts.graphs), tuple(_lives(random, texts, len(batches)))
+    known, graphs = [], texts.graphs
+    for cut, _ in lives[1:]:
+        if graphs and random.random() < 0.3:
+            graphs = tuple(_changed(random, graph) for graph in graphs)
+            known.append((cut, graphs))
+    return QueryHistory(data, lives, texts.closed, tuple(known))
+
+
+def _changed(random: Random, graph: GraphData) -> GraphData:
+    """Maybe without some triples, and with others."""
+    kept = [triple for triple in graph.triples if random.random() < 0.8]
+    more = [random_triple(random) for _ in range(random.choice((0, 1)))]
+    return replace(graph, triples=tuple(sorted({*kept, *more}, key=str)))
 
 
 def _lives(random: Random, texts: Texts, batches: int) -> Iterator[tuple[int, dict[str, Text]]]:
@@ -409,8 +431,10 @@ def simpler(history: QueryHistory) -> Iterator[QueryHistory]:
                 yield replace(history, lives=(*lives[:place], (begin, less), *lives[place + 1 :]))
     if history.closed:
         yield replace(history, closed=False)
+    for place in range(len(history.known)):
+        yield replace(history, known=history.known[:place] + history.known[place + 1 :])
     data = history.data
-    for number in range(len(data.graphs)):
+    for number in range(0 if history.known else len(data.graphs)):
         yield replace(history, data=replace(data, graphs=data.graphs[:number] + data.graphs[number + 1 :]))
     for batch, places in enumerate(data.batches):
         for place in places:
