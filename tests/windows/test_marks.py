@@ -10,7 +10,7 @@ from oracle.test_windows import random_spec
 from oracle.windows import closes_at, shown_window
 from penstock.algebra.windows import Kind, Report, WindowSpec
 from penstock.engine.windows.contents import first_shown, reaches_until
-from penstock.engine.windows.marks import Marks, Progression, asked_regularly, closes, covered
+from penstock.engine.windows.marks import Interrupted, Marks, Progression, asked_regularly, closes, covered
 from penstock.timeline import FOREVER
 
 TIMES = np.arange(-40, 90)
@@ -44,11 +44,18 @@ def test_marks_before_and_after():
         listed = np.array(sorted(random.sample(range(low, high + 1), min(3, high - low))), np.int64)
         first = random.choice((None, random.randint(-10, 30)))
         regular = [Progression(random.randint(0, 9), random.randint(1, 9), first)] * random.randint(0, 1)
-        marks = Marks(low, high, listed, regular)
+        stretches = sorted(random.sample(range(-30, 70), 6))
+        since, until = np.array(stretches[::2]), np.array(stretches[1::2])
+        interrupted = random.random() < 0.5
+        marks = Marks(
+            low, high, listed, [Interrupted(each, since, until) if interrupted else each for each in regular]
+        )
         every = [
             t
             for t in range(low, high + 1)
-            if t in listed or any(each.has(np.array([t]))[0] for each in regular)
+            if t in listed
+            or any(each.has(np.array([t]))[0] for each in regular)
+            and (not interrupted or ((since <= t) & (t < until)).any())
         ]
         assert marks.next(TIMES).tolist() == [
             min((m for m in every if m >= t), default=FOREVER) for t in TIMES

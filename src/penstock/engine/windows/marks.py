@@ -11,7 +11,7 @@ import numpy as np
 from penstock.algebra.windows import Kind, Report, WindowSpec
 from penstock.columns.instants import sorted_unique
 from penstock.errors import InputError
-from penstock.timeline import FOREVER, LATEST, format_instant
+from penstock.timeline import FOREVER, LATEST, NEVER, format_instant
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class Progression:
         if self.first is not None:
             times = np.maximum(times, self.first)
         return self.anchor - (self.anchor - times) // self.stride * self.stride
+
+    def before(self, times: np.ndarray) -> np.ndarray:
+        """The last of them before each of some times; NEVER: there is none."""
+        last = self.next(times) - self.stride
+        return last if self.first is None else np.where(last >= self.first, last, NEVER)
 
     def has(self, times: np.ndarray) -> np.ndarray:
         return self.next(times) == times
@@ -46,16 +51,43 @@ class Progression:
         return Progression(self.anchor + steps * self.stride, self.stride * rest, self.first)
 
 
+class Interrupted:
+    """Those instants of a progression that lie in any of the stretches [since, until)."""
+
+    def __init__(self, whole: Progression, since: np.ndarray, until: np.ndarray) -> None:
+        stretches = np.array([*joined(since, until)], np.int64).reshape(-1, 2)
+        first, last = whole.next(stretches[:, 0]), whole.before(stretches[:, 1])
+        some = first <= last
+        self.whole, self.stride = whole, whole.stride
+        self.first, self.last = first[some], last[some]  # of each stretch that has one
+
+    def next(self, times: np.ndarray) -> np.ndarray:
+        place = np.searchsorted(self.last, times)
+        return np.maximum(self.whole.next(times), np.append(self.first, FOREVER)[place])
+
+    def before(self, times: np.ndarray) -> np.ndarray:
+        place = np.searchsorted(self.first, times)
+        return np.minimum(self.whole.before(times), np.append(NEVER, self.last)[place])
+
+    def within(self, low: int, high: int) -> np.ndarray:
+        reached = slice(np.searchsorted(self.last, low), np.searchsorted(self.first, high, "right"))
+        stretches = zip(self.first[reached].tolist(), self.last[reached].tolist(), strict=True)
+        found = [self.whole.within(max(first, low), min(last, high)) for first, last in stretches]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+
 EVERY_INSTANT = Progression(0, 1)
-MOST = 20_000_000
+MOST = 200_000_000
 """Instants at which a query is evaluated, and answers that it gives, in one step of the clock."""
+LISTED = 20_000_000
+"""Instants that are listed at once."""
 
 
-def too_many(count: int, low: int, high: int) -> InputError:
+def too_many(count: int, low: int, high: int, most: int = MOST) -> InputError:
     """What is said of more evaluations, or answers, than that."""
     times = f"{format_instant(low)} and {format_instant(min(high, LATEST))}"
     return InputError(
-        f"a query over windows would answer {count:,} times at once, between {times}; the limit is {MOST:,}",
+        f"a query over windows would answer {count:,} times at once, between {times}; the limit is {most:,}",
         hint="give it a longer STEP or period, REPORT ON CHANGE, or ISTREAM; if a stray timestamp has made a"
         " gap in the stream, --ahead keeps it out",
     )
@@ -85,7 +117,7 @@ class Marks:
     low: int
     high: int
     listed: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    progressions: Sequence[Progression] = ()
+    progressions: Sequence[Progression | Interrupted] = ()
 
     def next(self, times: np.ndarray) -> np.ndarray:
         """The first mark that is not before each of some times; FOREVER if there is none."""
@@ -104,19 +136,20 @@ class Marks:
         found = np.append(self.listed, otherwise)[np.searchsorted(self.listed, times) - 1]
         found = np.where(np.searchsorted(self.listed, times) > 0, found, otherwise)
         for progression in self.progressions:
-            last = progression.next(times) - progression.stride
-            possible = last >= max(self.low, self.low if progression.first is None else progression.first)
-            found = np.where(possible, np.maximum(found, last), found)
+            last = progression.before(times)
+            found = np.where(last >= self.low, np.maximum(found, last), found)
         return found
 
     def during(self, since: np.ndarray, until: np.ndarray) -> np.ndarray:
         """The marks in any of the stretches [since, until), in order."""
-        return np.concatenate([np.empty(0, np.int64), *self.portions(since, until, MOST)])
+        return np.concatenate([np.empty(0, np.int64), *self.portions(since, until, LISTED, LISTED)])
 
-    def portions(self, since: np.ndarray, until: np.ndarray, most: int) -> Iterator[np.ndarray]:
+    def portions(
+        self, since: np.ndarray, until: np.ndarray, most: int, limit: int = MOST
+    ) -> Iterator[np.ndarray]:
         """The marks in any of the stretches [since, until), in order, about so many at a time."""
         stretches = list(joined(np.maximum(since, self.low), np.minimum(until, self.high + 1)))
-        self._check(stretches)
+        self._check(stretches, limit)
         reach = most * min((each.stride for each in self.progressions), default=FOREVER)
         found, count = [], 0
         for begin, end in stretches:
@@ -136,12 +169,12 @@ class Marks:
         found = [progression.within(low, high - 1) for progression in self.progressions]
         return sorted_unique(np.concatenate([listed, *found])) if found else listed
 
-    def _check(self, stretches: Sequence[tuple[int, int]]) -> None:
+    def _check(self, stretches: Sequence[tuple[int, int]], limit: int) -> None:
         """Refuses to list more marks than anybody has use for."""
         lasting = sum(high - low for low, high in stretches)
         count = max((lasting // each.stride for each in self.progressions), default=0)
-        if count > MOST:
-            raise too_many(count, stretches[0][0], stretches[-1][1])
+        if count > limit:
+            raise too_many(count, stretches[0][0], stretches[-1][1], limit)
 
 
 def joined(since: np.ndarray, until: np.ndarray) -> Iterable[tuple[int, int]]:

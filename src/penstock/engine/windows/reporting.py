@@ -14,7 +14,15 @@ from penstock.engine.presence import consolidated, numbered
 from penstock.engine.store import until_left
 from penstock.engine.windows.carrying import Carrying
 from penstock.engine.windows.contents import cut, last_close, presence, still_shown_until
-from penstock.engine.windows.marks import EVERY_INSTANT, MOST, Marks, asked_regularly, covered, too_many
+from penstock.engine.windows.marks import (
+    EVERY_INSTANT,
+    MOST,
+    Interrupted,
+    Marks,
+    asked_regularly,
+    covered,
+    too_many,
+)
 from penstock.plan.hidden import PLACE
 from penstock.plan.sources import Window
 from penstock.plan.windowing import Evaluated, Reported, filled
@@ -93,9 +101,10 @@ class WindowReport:
             listed, asked = self._seen(begin, end, asked), Marks(asked.low, end - 1)
         if self.content is not None:
             shown = self.content.rows().changing()
-            if asked.progressions:
-                listed, asked = asked.during(shown.since, shown.until), Marks(asked.low, asked.high)
             listed = listed[covered(listed, shown.since, shown.until)]
+            since, until = (np.clip(each, asked.low, asked.high + 1) for each in (shown.since, shown.until))
+            regular = [Interrupted(each, since, until) for each in asked.progressions]
+            return Marks(asked.low, asked.high, listed, regular)
         return Marks(asked.low, asked.high, listed, asked.progressions)
 
     def _seen(self, begin: int, end: int, asked: Marks) -> np.ndarray:
