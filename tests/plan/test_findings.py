@@ -64,6 +64,7 @@ LONG = "(^:beg/[:means :subway]/:end)+"
     [
         f"GRAPH :places {{ ?x {LONG} ?y }}",
         "GRAPH :places { ?x :near* ?y }",
+        "GRAPH :places { ?x ^(:near*/:in+)|:in ?y }",
         "?c :p ?x OPTIONAL { GRAPH :places { ?x :near+ ?y } }",
         "?c :p ?x FILTER EXISTS { GRAPH :places { ?x :near+ ?y } }",
         "?c :p ?x GRAPH :places { ?y :near+ ?z }",
@@ -84,6 +85,8 @@ def test_a_path_with_nothing_at_its_ends_is_found_for_all_pairs(group):
         f"GRAPH :places {{ ?x {LONG} ?y . ?y :in ?z }} ?c :p ?x",
         "GRAPH :places { ?x :near+ ?y . ?y :in/:near* ?z . ?z :in ?u }",
         "GRAPH :places { :a :near+ ?y }",
+        "GRAPH :places { ?x :in/:near*/:in ?y }",
+        "GRAPH :places { ?x ^(:near*/:in) ?y }",
         "GRAPH :places { ?x :near[:in+] ?y }",
         "GRAPH :places { ?x :near ?y }",
     ],

@@ -6,15 +6,19 @@ from collections.abc import Iterable, Iterator
 
 from penstock.algebra.facts import place_of
 from penstock.algebra.nodes import (
+    Alternative,
     Background,
     Graph,
+    Inverse,
     Join,
     OneOrMore,
     Path,
     PathPattern,
     Pattern,
+    Sequence,
     Var,
     ZeroOrMore,
+    ZeroOrOne,
 )
 from penstock.algebra.relations import ANY, HULL
 from penstock.algebra.scopes import STREAM
@@ -34,10 +38,9 @@ def all_pairs(pattern: Pattern, dataset: ActiveDataset, beside: Vars = frozenset
     """
     inside = dataset if pattern.graph is None else dataset.within(pattern.graph)
     if isinstance(pattern, PathPattern):
-        if _is_long(pattern) and pattern.scope == STREAM:
-            sources = leaf_sources(pattern, dataset)
-            bound = static(sources) and {pattern.subject, pattern.object} & beside
-            if not bound and not windows(sources):
+        sources = leaf_sources(pattern, dataset)
+        if pattern.scope == STREAM and not windows(sources) and _is_long(pattern, static(sources)):
+            if not (static(sources) and {pattern.subject, pattern.object} & beside):
                 yield _finding(pattern, static(sources))
         return
     parts = children(pattern)
@@ -61,22 +64,31 @@ def _certain(parts: Iterable[Pattern]) -> Iterator[Vars]:
     for part in parts:
         if isinstance(part, Background | Graph) or _is_group(part):
             yield from _certain(children(part))
-        elif not (isinstance(part, PathPattern) and _is_long(part)):
+        elif not (isinstance(part, PathPattern) and _is_long(part, True)):
             yield certain(part)
 
 
-def _is_long(pattern: PathPattern) -> bool:
+def _is_long(pattern: PathPattern, is_static: bool) -> bool:
     ends = isinstance(pattern.subject, Var) and isinstance(pattern.object, Var)
-    return ends and _repeats(pattern.path)
+    return ends and _repeats(pattern.path, is_static)
 
 
-def _repeats(path: Path) -> bool:
-    """Whether it has a part of any length (those in tests are found once for each node)."""
-    if isinstance(path, OneOrMore | ZeroOrMore):
-        return True
-    inner = (getattr(path, name, None) for name in ("left", "right"))
-    below = getattr(path, "path", None) if not hasattr(path, "axis") else None
-    return any(part is not None and _repeats(part) for part in (*inner, below))
+def _repeats(path: Path, is_static: bool) -> bool:
+    """Whether it has a part of any length that no other link of the path begins or ends.
+
+    Tests are found once for each node. A static path is walked from the links that are no repetitions.
+    """
+    match path:
+        case OneOrMore() | ZeroOrMore():
+            return True
+        case Inverse(path=inner) | ZeroOrOne(path=inner):
+            return _repeats(inner, is_static)
+        case Sequence(left=left, right=right):
+            found = [_repeats(link, is_static) for link in (left, right)]
+            return all(found) if is_static else any(found)
+        case Alternative(left=left, right=right):
+            return _repeats(left, is_static) or _repeats(right, is_static)
+    return False
 
 
 def _finding(pattern: PathPattern, is_static: bool) -> Finding:
