@@ -89,7 +89,7 @@ def too_many(count: int, low: int, high: int, most: int = MOST) -> InputError:
     return InputError(
         f"a query over windows would answer {count:,} times at once, between {times}; the limit is {most:,}",
         hint="give it a longer STEP or period, REPORT ON CHANGE, or ISTREAM; if a stray timestamp has made a"
-        " gap in the stream, --ahead keeps it out",
+        " gap in the stream, --ahead and --behind keep such ones out",
     )
 
 
