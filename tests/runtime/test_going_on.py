@@ -11,6 +11,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from penstock.api import Batch, Engine
 from penstock.sinks import Existing, open_sink
 from penstock.timeline import format_instant, parse_instant
@@ -32,7 +34,7 @@ ADDED = {
     ' FILTER (?w = ?v && getDURATION() < "PT1H"^^xsd:duration)'
 }
 ELEMENTS = 3_000
-BATCH_BYTES = 40_000
+BATCHES = 9  # about
 BEGIN = parse_instant("2026-01-01T00:00:00Z")
 
 
@@ -51,10 +53,14 @@ def write_stream(place: Path) -> None:
 def live(directory: Path, name: str, queries: dict[str, str], batches: int | None = None) -> Engine:
     """One life of a run: to the end, or until it has given some batches."""
     checkpoint = directory / f"{name}.checkpoint"
-    engine = Engine(master="local[2]", checkpoint=checkpoint, batch_bytes=BATCH_BYTES, shards=3)
-    engine.add_stream(directory / "stream.nq")
+    stream = directory / "stream.nq"
+    engine = Engine(
+        master="local[2]", checkpoint=checkpoint, batch_bytes=stream.stat().st_size // BATCHES, shards=3
+    )
+    engine.add_stream(stream, iri="http://example.org/stream")
     for query, text in queries.items():
-        engine.add_query(PREFIXES + text, name=query)
+        language = "c-sparql" if "FROM STREAM" in text else None
+        engine.add_query(PREFIXES + text, name=query, language=language)
     engine.ready()
     sink = open_sink("csv", f"{directory}/{name}/", engine.queries, checkpoint, Existing.REFUSE)
     stop = threading.Event()
@@ -126,6 +132,73 @@ def test_queries_that_stay_notice_nothing(spark, tmp_path):
     values = {int(row[1]) for row in answers(tmp_path, "other", "changed")}
     assert values == {0, 1, 2, 3, 4}
 
+
+WINDOW = "SELECT ?s (%s AS ?n) FROM STREAM ex:stream [%s] WHERE { ?s ex:reads ?v } GROUP BY ?s%s"
+AVERAGE = {"average": WINDOW % ("AVG(?v)", "RANGE 10s STEP 2s", "")}
+OVER_THE_SAME = {
+    "high": WINDOW % ("AVG(?v)", "RANGE 10s STEP 2s", " HAVING (AVG(?v) > 10)"),
+    "average-again": AVERAGE["average"],
+    "last": WINDOW % ("COUNT(*)", "TRIPLES 4 STEP 1", ""),
+}
+LAST = {"last-before": OVER_THE_SAME["last"]}
+READINGS = [value for value in (20, 20, 21, 20, 9, 3, 4, 20, 24, 18, 5) for _ in range(3)] * 12
+
+
+def write_readings(place: Path) -> None:
+    """A room that says its temperature each second; it often says the same again."""
+    room, number = "<http://example.org/room>", "<http://www.w3.org/2001/XMLSchema#integer>"
+    lines = [
+        f'{room} <http://example.org/reads> "{value}"^^{number} <urn:e:{i}#t={format_instant(second(i))}> .\n'
+        for i, value in enumerate(READINGS)
+    ]
+    place.write_text("".join(lines))
+
+
+def second(number: int) -> int:
+    return BEGIN + number * 1_000_000
+
+
+def seen(directory: Path, name: str, query: str) -> dict[str, float]:
+    """What a query says at each instant until the last reading."""
+    last = format_instant(second(len(READINGS) - 1))
+    return {row[-1]: float(row[1]) for row in answers(directory, name, query) if row[-1] <= last}
+
+
+def averages(begin: int) -> dict[str, float]:
+    """The average of the different readings from a second on in the ten seconds before each other one."""
+    return {
+        format_instant(second(at)): sum(shown) / len(shown)
+        for at in range(begin + begin % 2, len(READINGS), 2)
+        if (shown := {*READINGS[max(begin, at - 9) : at + 1]})
+    }
+
+
+def test_a_query_over_the_window_of_another_answers_as_if_its_stream_began_with_it(spark, tmp_path):
+    write_readings(tmp_path / "stream.nq")
+    live(tmp_path, "room", {**AVERAGE, **LAST}, batches=3)
+    unfinished = committed(tmp_path, "room")  # as if it had ended when the state was written, but not that
+    (tmp_path / "room.checkpoint" / "spark" / "commits" / str(unfinished)).unlink()
+    now = {**AVERAGE, **OVER_THE_SAME, **LAST}
+    kill_after(tmp_path, "room", now, 2, pause=0.2)
+    last = live(tmp_path, "room", now)
+    assert not any(each.is_news for each in last.continued)
+
+    counts = seen(tmp_path, "room", "last")
+    begin = READINGS_AT[min(counts)]
+    assert 40 < begin < len(READINGS) - 40, "some batches before it, and some after"
+    for first, query in (0, "last-before"), (begin, "last"):
+        assert seen(tmp_path, "room", query) == {
+            instant: len({*READINGS[max(first, at - 3) : at + 1]})
+            for instant, at in READINGS_AT.items()
+            if at >= first
+        }
+    assert seen(tmp_path, "room", "average") == pytest.approx(averages(0))
+    assert seen(tmp_path, "room", "average-again") == pytest.approx(averages(begin))
+    high = {instant: value for instant, value in averages(begin).items() if value > 10}
+    assert seen(tmp_path, "room", "high") == pytest.approx(high) and len(high) > 5
+
+
+READINGS_AT = {format_instant(second(at)): at for at in range(len(READINGS))}
 
 if __name__ == "__main__":
     live(Path(sys.argv[1]), sys.argv[2], eval(sys.argv[3]))

@@ -120,6 +120,19 @@ class TestCheckpoint:
         assert stored_shards(tmp_path / "c") == 3
         assert stored_shards(tmp_path / "other") is None
 
+    def test_the_state_of_a_batch_that_was_not_finished_is_deleted(self, tmp_path):
+        """It is of the queries that ran then, and Spark would keep it though others repeat the batch."""
+        run = (tmp_path / "c", ToyProgram(3), self.STREAMS, Timing(5))
+        spark = opened(*run).spark
+        state = spark / "state" / "0" / "1"
+        state.mkdir(parents=True)
+        (spark / "commits").mkdir()
+        (spark / "commits" / "0").touch()
+        for name in ("1.changelog", "1.zip", "2.changelog", "2.zip", "000008-5ae8.sst"):
+            (state / name).touch()
+        opened(*run)
+        assert sorted(each.name for each in state.iterdir()) == ["000008-5ae8.sst", "1.changelog", "1.zip"]
+
     @pytest.mark.parametrize(
         ("change", "said"),
         [

@@ -70,6 +70,16 @@ class Checkpoint:
             return -1
         return max((int(name) for name in names if name.isdigit()), default=-1)
 
+    def forget_unfinished(self) -> None:
+        """Deletes the state of batches that were not finished: they are repeated, maybe with other queries.
+
+        Spark keeps what is there already, taking it for the same; batch n makes version n + 1.
+        """
+        kept = self.last_committed() + 1
+        for file in (self.spark / "state").rglob("*.*"):
+            if file.stem.isdigit() and int(file.stem) > kept:
+                file.unlink()
+
 
 def _stored(directory: str | os.PathLike[str], name: str) -> int | None:
     identity = Checkpoint(Path(directory)).identity
@@ -249,6 +259,7 @@ def open_checkpoint(
             held.enter_context(_locked(checkpoint))
             if checkpoint.identity.exists():  # nobody can change it any more
                 lives, fates = _next_life(checkpoint, program, streams, timing)
+                checkpoint.forget_unfinished()
             aside = checkpoint.root / ".checkpoint.json"
             aside.write_text(json.dumps(_identity(program, streams, timing, lives), indent=1))
             os.replace(aside, checkpoint.identity)
