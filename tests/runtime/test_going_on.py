@@ -84,6 +84,14 @@ def committed(directory: Path, name: str) -> int:
     return max((int(each) for each in names if each.isdigit()), default=-1)
 
 
+def never_finish(spark: Path, batch: int) -> None:
+    """Leaves a checkpoint as if the run had ended when the state of a batch was written, but no more."""
+    for following in (spark / "offsets").iterdir():
+        if following.name.isdigit() and int(following.name) > batch:
+            following.unlink()
+    (spark / "commits" / str(batch)).unlink()
+
+
 def kill_after(directory: Path, name: str, queries: dict[str, str], batches: int, pause: float) -> None:
     """Lets a run live in a process of its own until it has finished some batches, and kills all of it."""
     until = committed(directory, name) + batches
@@ -176,8 +184,7 @@ def averages(begin: int) -> dict[str, float]:
 def test_a_query_over_the_window_of_another_answers_as_if_its_stream_began_with_it(spark, tmp_path):
     write_readings(tmp_path / "stream.nq")
     live(tmp_path, "room", {**AVERAGE, **LAST}, batches=3)
-    unfinished = committed(tmp_path, "room")  # as if it had ended when the state was written, but not that
-    (tmp_path / "room.checkpoint" / "spark" / "commits" / str(unfinished)).unlink()
+    never_finish(tmp_path / "room.checkpoint" / "spark", committed(tmp_path, "room"))
     now = {**AVERAGE, **OVER_THE_SAME, **LAST}
     kill_after(tmp_path, "room", now, 2, pause=0.2)
     last = live(tmp_path, "room", now)
