@@ -233,7 +233,7 @@ def test_rules_over_streams_lend_their_instants_to_those_who_read_derived_triple
         query("SELECT * { GRAPH :b { ?s :q ?o } }"),
     ]
     catalog = with_rules(catalog, queries)
-    assert catalog.rules == (RuleGraph(timed=True),)
+    assert catalog.rules == (RuleGraph(timed=True, written=True),)
     datasets = [catalog.active(q.dataset) for q in queries]
     assert instant_streams(queries, datasets) == ({0}, {0, 1}, {1})
     assert with_rules(catalog, queries[1:]).rules == (RuleGraph(),)
