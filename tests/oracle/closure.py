@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
 
+import oracle.sequences  # noqa: F401 — says what sequences mean
 from oracle.evaluate import Effort
 from oracle.model import ActiveGraph, Occurrence, StaticGraph, Stream, TimedDataset
 from oracle.queries import evaluate_query, occurrences_of
