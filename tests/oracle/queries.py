@@ -192,20 +192,22 @@ def _boolean(value: bool) -> Literal:
 def describe(query: Describe, scope: Scope) -> Answers:
     """The triples of the default graph about the resource that ended not later; a set.
 
-    They take the solution's interval, as those of CONSTRUCT do. The description reads the
+    They take the solution's interval, as those of CONSTRUCT do, and of equal ones that a window has cut the
+    one that began first is kept. The description reads the
     default graph: if that has a stream, a timeless solution stands for one at each instant.
     """
     about = BGP((TriplePattern(Var("s"), Var("p"), Var("o")),))
     found = at_instants(evaluate_pattern(query.pattern, scope), scope, about)
-    rows = set()
-    for one in found:
+    rows = []
+    for one in sorted(found, key=lambda one: one.uncut or 0):
         resources = {_resource(subject, one) for subject in query.subjects}
         for occurrence in (o for source in scope.active for o in source.occurrences):
             ended = ended_by(Solution(start=occurrence.start, end=occurrence.end), one)
             if occurrence.subject in resources and ended:
                 s, p, o = occurrence.triple
-                rows.add(solution({SUBJECT: s, PREDICATE: p, OBJECT: o}, one.start, one.end))
-    return Answers((SUBJECT, PREDICATE, OBJECT), tuple(rows))
+                row = solution({SUBJECT: s, PREDICATE: p, OBJECT: o}, one.start, one.end)
+                rows.append(replace(row, began=one.began))
+    return Answers((SUBJECT, PREDICATE, OBJECT), tuple(dict.fromkeys(rows)))
 
 
 def _resource(subject, one: Solution) -> Term | None:

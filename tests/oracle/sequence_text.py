@@ -285,7 +285,7 @@ class SequenceWriter:
     def selected(
         self, pattern: Pattern, where: str, names: list[str]
     ) -> tuple[Query, str, Sequence[NamedNode]]:
-        """SELECT, DISTINCT, aggregates, CONSTRUCT or ASK over the pattern."""
+        """SELECT, DISTINCT, aggregates, CONSTRUCT, DESCRIBE or ASK over the pattern."""
         shape = self.random.choices(("plain", "distinct", "aggregates", "construct", "ask"), (8, 2, 4, 1, 1))[
             0
         ]
@@ -297,6 +297,8 @@ class SequenceWriter:
                 head = f"SELECT {columns}"
             case "distinct":
                 head = f"SELECT DISTINCT {columns}"
+            case "construct" if Random(where).random() < 0.5:
+                head = "DESCRIBE ?x"
             case "construct":
                 head = f"CONSTRUCT {{ ?x :made ?{some[0]} }}"
             case "ask":

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agreement.window_runs import given_by_engine
-from oracle.cases import Case, Element, StreamData
+from oracle.cases import Case, Element, GraphData, StreamData
 from oracle.vocabulary import BASE, EPOCH, PROLOGUE, TICK, iri
 from oracle.window_generator import WindowCase, given_by
 from oracle.window_model import ContinuousQuery
@@ -158,6 +158,28 @@ def test_how_operators_see_what_is_cut(where: str, operator: str):
     ]  # fmt: skip
     for size in (1, 3):
         assert given(case_of(text, *elements, size=size)) or "MINUS" in where
+
+
+@pytest.mark.parametrize("asks", ["", "BIND(getDURATION() AS ?n)"])
+@pytest.mark.parametrize(
+    "operator, seconds", [("RSTREAM", (3, 4, 7)), ("ISTREAM", (3, 4)), ("DSTREAM", (7,))]
+)
+def test_a_description_is_one_and_not_new_when_a_window_cuts_it(asks: str, operator: str, seconds: tuple):
+    """Of [0, 4] and [1, 4] a window leaves the same at 7; the one that began first was there before."""
+    text = (
+        f"DESCRIBE {operator} ?x FROM NAMED WINDOW :W ON :s1 [RANGE 5s] "
+        f"WHERE {{ WINDOW :W {{ ?x :p ?y }} {asks} }}"
+    )
+    case = case_of(text, at(2, 3, "c p a"), at(0, 4, "c p a"), at(1, 4, "c p b"), at(7, 7, "d q a"))
+    known = GraphData(None, ((iri(":c"), iri(":l"), iri(":k")),))
+    case = replace(case, data=replace(case.data, graphs=(known,)))
+    found = [(instant, start, end) for instant, _, start, end in given(case)]
+    assert [each for each in found if each[0] in seconds] == {
+        "RSTREAM": [(3, 2, 3), (4, 0, 4), (4, 1, 4), (4, 2, 3), (7, 2, 3), (7, 2, 4)],
+        "ISTREAM": [(3, 2, 3), (4, 0, 4), (4, 1, 4)],
+        "DSTREAM": [(7, 1, 4)],
+    }[operator]
+    assert operator != "ISTREAM" or len(found) == 3
 
 
 @pytest.mark.parametrize("operator, when", [("RSTREAM", 9), ("ISTREAM", 9), ("DSTREAM", 9.000001)])

@@ -142,7 +142,7 @@ class Compiler(RepetitionCompiler):
         for subject in query.subjects:
             named = steps.Compute(described, resource.name, subject)
             bound = steps.Select(named, a.Call("BOUND", (resource,)))
-            required = columns_of(bound, (resource.name, *context.hidden))
+            required = columns_of(bound, (resource.name, *context.hidden, *context.carried))
             required = self._at_elements(required, context, triples.reads_stream)
             branches.append(
                 steps.Outer(required, triples, ENDED, instants=context.passing, interval=IntervalRule.LEFT)

@@ -143,7 +143,7 @@ class SequenceCompiler(PathCompiler):
             context = replace(context, began=True)
         cuts = self._cut_by(query.pattern, context) if elements else ()
         step = self.answers(query, context, feeds=False)
-        if isinstance(query, a.Construct):
+        if isinstance(query, (a.Construct, a.Describe)):
             step = self.once_cut(step, cuts)
         elif isinstance(query, a.Ask):
             cuts = ()
