@@ -314,8 +314,13 @@ class ByThemselves:
         numbers = [self._numbers.setdefault((other, each), len(self._numbers)) for each in elements]
         sizes = [len(triples) for triples in elements.values()]
         found = replace(found, element=np.repeat(np.array(numbers, np.int64), sizes))
-        if self.parsed[other].query.target is None:
-            found = replace(found, instants=found.instants[:0])
+        asked = self.parsed[other].query
+        if asked.target is None:
+            return replace(found, instants=found.instants[:0])
+        if asked.continuous is None:  # a graph that a rule writes has the instants of what it comes from
+            there = number in self.rows(other)
+            read = [each for _, part in arrived(self.history, number) if there for each in part]
+            return replace(found, instants=occurrences_of(read, key).instants)
         return found
 
 
