@@ -29,7 +29,7 @@ LITERALS = (
 NOTES = {
     "rdf": f"""\
 `rdfD1` says of the node that stands for a literal which datatype it has. The node is an IRI,
-`urn:penstock:literal#…`, and workings: neither queries nor materialised triples show it. {LITERALS}""",
+`urn:penstock:literal#…`, and internal: neither queries nor materialised triples show it. {LITERALS}""",
     "rdfs": f"""\
 RDFS contains RDF. As in the specification's patterns, which are informative, a class is a subclass of
 itself only if it is known to be an `rdfs:Class`. The axiomatic triples of `rdf:_1`, `rdf:_2`, … are
@@ -41,7 +41,7 @@ that a graph entails its subgraphs and instances, is what a query does.""",
 D* gives each literal a blank node that stands for it (`lg`), so that something can be derived of it,
 and takes what is derived back to the literal (`gl`). Here these nodes are IRIs,
 `urn:penstock:literal#…`, made of the literal: all rules then have the same node for the same literal.
-They are workings: neither queries nor materialised triples show them.
+They are internal: neither queries nor materialised triples show them.
 D* and P are meant to be used together: `--rules dstar --rules p`. {LITERALS}""",
     "p": """\
 P is meant to be used together with D*: `--rules dstar --rules p`. Its rules for classes say
@@ -51,7 +51,7 @@ All rules of tables 4 to 9. Cardinalities are compared by value, so that `1`, an
 good as the `"1"^^xsd:nonNegativeInteger` of the specification.
 
 **Lists.** A member of a list is found by the path `rdf:rest*/rdf:first`. Where all members must hold
-(`cls-int1`, `prp-spo2`, `prp-key`), the rule recurs from the list's end, with workings in a graph that
+(`cls-int1`, `prp-spo2`, `prp-key`), the rule recurs from the list's end, with an internal graph that
 is named after the list: patterns of the default graph do not see them. A list that loops, or never ends
 in `rdf:nil`, thus derives nothing.
 
@@ -59,11 +59,11 @@ in `rdf:nil`, thus derives nothing.
 follows from it: `dt-type2` for restrictions to some values from a datatype, `dt-eq` for triples with
 literals that denote the same, `dt-diff` and `dt-not-type` for contradictions. Values are those of XML
 Schema and OWL 2: an `xsd:float` is never the same as an `xsd:decimal`, and times with different time
-zones are not the same. `dt-spaces` is no rule of the specification, but the workings of two.""",
+zones are not the same. `dt-spaces` is no rule of the specification, but internal to two.""",
     "swclos2": """\
 The manual's tables 13.4 and 13.5, which go with D* and P. Three rules are not sound in OWL's own
 semantics: `rule8`, `rule12a` and `rule12b` are as the manual has them. `swclos2-differs` are the
-workings of `swclos2-oneof`. What the manual calls `u equivalentOf v` is `owl:equivalentClass`.""",
+internal graphs of `swclos2-oneof`. What the manual calls `u equivalentOf v` is `owl:equivalentClass`.""",
     "owl2-direct": """\
 Rules of ours, sound in the direct semantics of OWL 2, that go with OWL 2 RL: `--rules owl2-rl --rules
 owl2-direct`. OWL 2 RL derives nothing for restrictions to at least or exactly so many values, and little

@@ -38,7 +38,7 @@ from penstock.engine.diagnosis import Diagnosis
 from penstock.engine.program import Program
 from penstock.entailment import (
     ClosedFiles,
-    Entailed,
+    RulePlan,
     conflict_findings,
     entailed,
     refuse_conflicts,
@@ -52,14 +52,14 @@ from penstock.plan.advice.overview import Input
 from penstock.plan.catalog import StreamName
 from penstock.registrations import Registrations
 from penstock.results import Answers, Solution, concat
-from penstock.rules.executors import Entailment, Executor, refuse_scopes
+from penstock.rules.executors import Executor, RuleConfig, refuse_scopes
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.once import run_once
 from penstock.runtime.recovery.checkpoint import (
     begun,
     check_checkpoint,
-    foreseen,
+    static_indexes_built,
     stored_changing,
     stored_partition_keys,
     stored_shards,
@@ -141,7 +141,7 @@ class Engine(Registrations):
         refuse_scopes(self.scope, within=self.within, feed=feed, queries=of_queries)  # at once
         self.add_rules(*([rules] if isinstance(rules, (str, os.PathLike)) else rules))
         self._changing = False  # whether static knowledge may, while the run that is prepared goes on
-        self._entailed: tuple[object, Entailed] | None = None  # what it was made of, and what was made
+        self._entailed: tuple[object, RulePlan] | None = None  # what it was made of, and what was made
         self.diagnosis: dict[str, Diagnosis] = {}  # of the latest run: why queries have no answers
         self.statistics = RunStatistics()  # of the run that goes on, or of the latest one
         self.continued: tuple[Continued, ...] = ()  # what becomes of the queries of the checkpoint
@@ -173,10 +173,10 @@ class Engine(Registrations):
         if self.options.strict:
             refuse_conflicts(self.entailed)
         if self.checkpoint is not None:
-            _, lives, self.continued = check_checkpoint(
+            _, generations, self.continued = check_checkpoint(
                 self.checkpoint, program, tuple(self.streams), self.timing
             )
-            program = begun(program, lives)
+            program = begun(program, generations)
         return program
 
     def _planned(self, streams: Sequence[StreamSpec | StreamName], follow: bool) -> Program:
@@ -205,11 +205,11 @@ class Engine(Registrations):
         )
 
     @property
-    def entailed(self) -> Entailed:
+    def entailed(self) -> RulePlan:
         """What rules make of the static knowledge, which is closed when somebody first asks."""
         return self._entail(static=not self.streams)
 
-    def _entail(self, *, static: bool) -> Entailed:
+    def _entail(self, *, static: bool) -> RulePlan:
         graphs = tuple(self.graphs)
         made_of = (self.entailment, graphs, tuple(self.queries), self.key, self._changing, static)
         if self._entailed is None or self._entailed[0] != made_of:
@@ -220,9 +220,9 @@ class Engine(Registrations):
         return self._entailed[1]
 
     @property
-    def entailment(self) -> Entailment:
+    def entailment(self) -> RuleConfig:
         """The rules, and how they apply."""
-        return Entailment(self.rules, self.scope, self.within, self.all_rules)
+        return RuleConfig(self.rules, self.scope, self.within, self.all_rules)
 
     def _check_static(self, follow: bool) -> None:
         """Refuse what only streams give a sense to, in a run that has none."""
@@ -440,7 +440,7 @@ class Engine(Registrations):
         streams = self.streams or pipeline.assumed_streams(self.queries, self.graphs)
         program, fates = self._planned(streams, follow), ()
         if self.checkpoint is not None:
-            program, fates = foreseen(self.checkpoint, program)
+            program, fates = static_indexes_built(self.checkpoint, program)
         told = self._entail(static=not streams)
         return pipeline.explain(
             program,
@@ -449,11 +449,11 @@ class Engine(Registrations):
             inputs=([self._input(spec) for spec in self.streams], self._knowledge_places(told)),
             assumed=bool(streams) and not self.streams,
             given=len(self.queries),
-            rules=told.told(program.reasoner),
+            rules=told.described(program.reasoner),
             fates=[str(each) for each in fates],
         )
 
-    def _knowledge_places(self, told: Entailed) -> list[Input]:
+    def _knowledge_places(self, told: RulePlan) -> list[Input]:
         """Where static graphs come from; those without a name are one where rules have closed them."""
         if told.applied.executor is not Executor.KERNEL:
             return self._graph_places

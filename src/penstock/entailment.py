@@ -28,7 +28,7 @@ from penstock.reason.elements import ElementReasoner
 from penstock.reason.running import OPTIONS
 from penstock.reason.selecting import Selection, Wanted
 from penstock.reason.stage import Reasoner
-from penstock.rules.executors import Applied, Entailment, Executor, applied
+from penstock.rules.executors import Applied, Executor, RuleConfig, applied
 from penstock.rules.restrictions import findings
 from penstock.rules.rule import Rule
 
@@ -45,7 +45,7 @@ class ElementRules:
 
 
 @dataclass(frozen=True)
-class Entailed:
+class RulePlan:
     """What rules have made of the graphs of a run, and what they do to its streams."""
 
     graphs: tuple[StaticGraph, ...]
@@ -60,7 +60,7 @@ class Entailed:
     expressions: tuple[StaticGraph, ...] = ()  # what is said of the class expressions in the queries
     closure: Closure | None = None  # of static knowledge, if it changes and elements meet it
 
-    def told(self, reasoner: Reasoner) -> tuple[tuple[str, str], ...]:
+    def described(self, reasoner: Reasoner) -> tuple[tuple[str, str], ...]:
         """The rules that a run uses, by name, and what they mean: of elements, those that can contribute."""
         selection = self.selection
         if selection is None and isinstance(reasoner, ElementReasoner):
@@ -93,12 +93,12 @@ def _closed(closure: Closure | WantedClosure, graphs: Sequence[StaticGraph]) -> 
 def entailed(
     graphs: Sequence[StaticGraph],
     queries: Sequence[ParsedQuery],
-    entailment: Entailment,
+    entailment: RuleConfig,
     key: int,
     *,
     changing: bool = False,
     static: bool = False,
-) -> Entailed:
+) -> RulePlan:
     """Closes static knowledge, and prepares what is done to streams (a run that is `static` has none).
 
     Static knowledge is closed under all rules, for what elements bring may need any of it; where there are
@@ -106,7 +106,7 @@ def entailed(
     """
     how = applied(queries, entailment)
     if how.executor is None:
-        return Entailed(tuple(graphs), how)
+        return RulePlan(tuple(graphs), how)
     expressions = (graph_of(how.expressions, None, key=key),) if how.expressions else ()
     graphs = [*(graph.keyed(key) for graph in graphs), *expressions]
     rules = entailment.rules
@@ -117,7 +117,7 @@ def entailed(
         selection = closure.selection
     else:
         closure, selection = closure_of(rules, graphs, key, changing=changing), None
-    found = Entailed(
+    found = RulePlan(
         tuple(graphs),
         how,
         rules,
@@ -151,7 +151,7 @@ def in_network(how: Applied) -> Iterator[None]:
         raise
 
 
-def rule_findings(entailment: Entailment) -> Iterator[tuple[Statement | None, Finding]]:
+def rule_findings(entailment: RuleConfig) -> Iterator[tuple[Statement | None, Finding]]:
     """What looks wrong about the rules of a run."""
     for rule in entailment.rules:
         yield from findings(rule)
@@ -187,7 +187,7 @@ class ClosedFiles:
     The closure is maintained: what has come is added to it, and what has gone is taken away.
     """
 
-    def __init__(self, files: GraphFiles, entailed: Entailed, strict: bool = False) -> None:
+    def __init__(self, files: GraphFiles, entailed: RulePlan, strict: bool = False) -> None:
         self.files = files
         self.rules = entailed.rules
         self.expressions = entailed.expressions
@@ -259,7 +259,7 @@ def _inconsistent(conflicts: Sequence[Conflict], rules: Sequence[Rule]) -> Input
     return InputError(f"the static knowledge is inconsistent: {conflict_text(first, rules)}{more}")
 
 
-def refuse_conflicts(entailed: Entailed) -> None:
+def refuse_conflicts(entailed: RulePlan) -> None:
     """With --strict, contradictory static knowledge does not run."""
     if entailed.conflicts:
         problem = _inconsistent(entailed.conflicts, entailed.rules)
@@ -279,7 +279,7 @@ def refuse_inconsistent(records: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
-def conflict_findings(entailed: Entailed) -> list[Finding]:
+def conflict_findings(entailed: RulePlan) -> list[Finding]:
     """The contradictions in static knowledge, as warnings."""
     rules = entailed.rules
     found = [

@@ -22,7 +22,7 @@ from penstock.engine.digests import RulesIdentity
 from penstock.engine.program import Program
 from penstock.engine.remembering import remembered
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.entailment import Entailed, in_network, rule_findings
+from penstock.entailment import RulePlan, in_network, rule_findings
 from penstock.errors import Finding, InputError, QueryError, UsageError
 from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import StaticGraph
@@ -33,7 +33,7 @@ from penstock.plan.advice.overview import Input, Overview
 from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalog
 from penstock.plan.planning import Plan, make_plan
 from penstock.reason.stage import Reasoning
-from penstock.rules.executors import Applied, Entailment, Executor, applied
+from penstock.rules.executors import Applied, Executor, RuleConfig, applied
 from penstock.rules.reading import RuleText, read_rules
 
 STAGES = ("algebra", "plan", "spark")
@@ -123,7 +123,7 @@ def check(
     graphs: Sequence[Registered] = (),
     *,
     feed: bool = True,
-    entailment: Entailment = Entailment(),  # noqa: B008 — frozen
+    entailment: RuleConfig = RuleConfig(),  # noqa: B008 — frozen
 ) -> Iterable[tuple[Statement | None, Finding]]:
     """Plans the queries without running them; what looks wrong, with the statement that it is about.
 
@@ -188,7 +188,7 @@ def explain(
         rules=rules,
         given=given,
         generations=program.generations,
-        silent=program.silent,
+        internal_queries=program.internal_queries,
         shards=program.shards,
         closes=program.reasoning is not None,
         decodes_all=program.keep_predicates is None,
@@ -239,7 +239,7 @@ def program(
     keys: Mapping[str, str | None] = MappingProxyType({}),
     reasoning: Reasoning | None = None,
     changing: bool = False,
-    entailed: Entailed | None = None,
+    entailed: RulePlan | None = None,
 ) -> Program:
     """Queries ready to run on so many shards: `penstock.runtime.run` runs it on Spark, `explain` shows it.
 
@@ -268,6 +268,6 @@ def program(
         key=key,
         reasoning=reasoning,
         changing=changing,
-        silent=range(len(made.queries) - len(rules.constructs), len(made.queries)),
+        internal_queries=range(len(made.queries) - len(rules.constructs), len(made.queries)),
         rules=identity,
     )

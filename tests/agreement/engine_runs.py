@@ -99,7 +99,9 @@ def travelled(program: Program, directory: Path) -> Program:
 
 def contents(program: Program) -> dict[str, bytes]:
     """All that shards have in common when they open."""
-    return {} if program.image is None else {name: a.tobytes() for name, a in program.image.arrays.items()}
+    return (
+        {} if program.snapshot is None else {name: a.tobytes() for name, a in program.snapshot.arrays.items()}
+    )
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from penstock.engine.tuning import TUNING, Tuning
 from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
-from penstock.runtime.recovery.continuing import go_on, life_of, queries_of
+from penstock.runtime.recovery.continuing import generation_of, go_on, queries_of
 from penstock.timeline import NEVER
 
 
@@ -60,7 +60,7 @@ def program_of(
 def going_on(program: Program, before: Program, batch: int) -> Program:
     """A program that comes after another with a batch: what was in that goes on."""
     [*_, now], _ = go_on(
-        [life_of(0, before.queries, before.rules)], batch - 1, program.queries, program.rules
+        [generation_of(0, before.queries, before.rules)], batch - 1, program.queries, program.rules
     )
     return program.begun([query.generation for query in queries_of(now)])
 

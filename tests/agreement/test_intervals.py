@@ -149,7 +149,7 @@ def test_a_short_solution_is_not_short_any_more_with_what_came_long_before_it():
         plan = program_of(joined(a.INTERSECTS, a.IntervalRule.INTERSECTION, text), 1).plan
         [join] = [each for each in plan.queries[0].step.walk() if isinstance(each, steps.Join)]
         assert (join.left.longest, join.right.longest) == (known, 5 * TICK - 1)
-        assert bool(join.meeting.latest_end(a.Side.RIGHT)) == (known is not None)
+        assert bool(join.join_bounds.latest_end(a.Side.RIGHT)) == (known is not None)
 
 
 @pytest.mark.parametrize(

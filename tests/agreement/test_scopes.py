@@ -17,7 +17,7 @@ from oracle.vocabulary import PROLOGUE
 from penstock import algebra as a
 from penstock.algebra.printing import to_sexpr
 from penstock.languages import parse_query
-from penstock.plan import hidden, steps
+from penstock.plan import steps, system_columns
 from penstock.plan.analysis.keys import Key
 
 
@@ -74,7 +74,7 @@ def test_only_scans_that_ask_have_the_number_of_the_element():
         [planned] = program_of(given, 1).plan.queries
         scans = [step for step in planned.step.walk() if isinstance(step, steps.Scan)]
         assert len(scans) == 2 and all(scan.element is asked for scan in scans)
-        assert all((hidden.ELEMENT in scan.vars) is asked for scan in scans)
+        assert all((system_columns.ELEMENT in scan.vars) is asked for scan in scans)
 
 
 def test_a_variable_in_all_triples_is_the_key_and_an_element_is_none():

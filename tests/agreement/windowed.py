@@ -23,7 +23,7 @@ def with_windows(plan: Plan, changing: Collection[int]) -> Plan:
             replace(query, step=_rewritten(query.step, changing, derived, made)) for query in plan.queries
         )
         feeding = (step for step in made.values() if isinstance(step, steps.Constructed) and step.feeds)
-        if derived or not any(step.changes for step in feeding):
+        if derived or not any(step.retractable for step in feeding):
             return replace(plan, queries=queries)
         derived = True
 

@@ -21,8 +21,8 @@ from penstock.algebra.relations import (
     SEQ,
     STARTS,
     IntervalRule,
+    JoinBounds,
     Limit,
-    Meeting,
     Relation,
     Side,
 )
@@ -114,7 +114,7 @@ def test_a_solution_is_remembered_exactly_until_its_last_partner_can_have_ended(
     relation, interval, within, longest
 ):
     """Among so small intervals no partner ends later than said; and one that does, if it is said of none."""
-    meeting = Meeting(relation, interval, within, longest)
+    join_bounds = JoinBounds(relation, interval, within, longest)
     last: dict[tuple[Side, int, int], list[int]] = {}
     for times in TIMES:
         ls, le, rs, re = times
@@ -131,7 +131,7 @@ def test_a_solution_is_remembered_exactly_until_its_last_partner_can_have_ended(
         last.setdefault((Side.LEFT, ls, le), []).append(re)
         last.setdefault((Side.RIGHT, rs, re), []).append(le)
     for (side, start, end), partners in last.items():
-        limit = meeting.latest_end(side)
+        limit = join_bounds.latest_end(side)
         said = [
             t + after
             for t, after in ((start, limit.after_start), (end, limit.after_end))
@@ -140,24 +140,24 @@ def test_a_solution_is_remembered_exactly_until_its_last_partner_can_have_ended(
         assert max(partners) <= min(said, default=4), (side, start, end)
         if max(partners) < 4:
             assert said and max(partners) == min(said), (side, start, end)
-        least = instants(meeting.earliest_end(side), start, end)
+        least = instants(join_bounds.earliest_end(side), start, end)
         assert min(partners) >= max(least, default=-4), (side, start, end)
 
 
 @pytest.mark.parametrize("interval", TIMED_RULES)
 @RELATIONS
 def test_where_a_combination_has_its_interval_from(relation, interval):
-    meeting = Meeting(relation, interval)
-    first, last = meeting.interval_of()
+    join_bounds = JoinBounds(relation, interval)
+    first, last = join_bounds.interval_of()
     choose = {"left": lambda x, y: x, "right": lambda x, y: y, "least": min, "greatest": max}
     for times in TIMES:
         ls, le, rs, re = times
         expected = combined(interval, *times)
         if holds(relation, *times) and expected is not None:
-            assert by_mask(meeting.mask, times)
+            assert by_mask(join_bounds.mask, times)
             assert (choose[first](ls, rs), choose[last](le, re)) == expected, times
         else:
-            assert not by_mask(meeting.mask, times), times
+            assert not by_mask(join_bounds.mask, times), times
 
 
 def test_names_are_those_of_the_papers():

@@ -139,7 +139,7 @@ def test_rules_read_named_graphs_with_graph_only(tmp_path):
     names = {tuple(term.strip("<>").removeprefix("http://e/") for term in pair) for pair in new}
     assert names == {("rex", "Fond"), ("rex", "Odd"), ("g", "Source")}
     found.write(tmp_path / "out.nq")
-    assert len((tmp_path / "out.nq").read_text().splitlines()) == 1 + 2 + 3  # workings are never written
+    assert len((tmp_path / "out.nq").read_text().splitlines()) == 1 + 2 + 3  # no internal graphs
 
 
 def test_imports_and_lists_are_warned_of(tmp_path):

@@ -308,7 +308,7 @@ def test_a_run_that_goes_on_finds_its_versions(tmp_path):
     other.shards = [other.at().open(0)]
     assert shown(other.step(reading(1, 1)), "r") == [("b",)]
     with pytest.raises(InputError, match="is not the static knowledge"):
-        first.at().image  # noqa: B018 — made for other queries now
+        first.at().snapshot  # noqa: B018 — made for other queries now
 
 
 # --- random -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from agreement.other_queries import Checkpoint, Life
 from oracle.cases import Case, Element, StreamData
 from penstock.engine.choice import _LEAVING, _STAYING
-from penstock.engine.operators import RowByRow, ScanOperator, TableOperator
+from penstock.engine.operators import RowOperator, ScanOperator, TableOperator
 from penstock.plan import steps
 from penstock.plan.walks import Expand
 from penstock.plan.windowing import Matched, Windowed
@@ -132,7 +132,7 @@ def test_only_steps_that_take_rows_one_by_one_are_memoryless():
     """What runs them has no room for anything that it could remember; of what is static all have the same."""
     found = {kind: operator for table in (_STAYING, _LEAVING) for kind, operator in table.items()}
     memoryless = {kind for kind in found if kind.memoryless}
-    assert {steps.Scan, steps.Select, Windowed, Matched, Expand} <= memoryless
+    assert {steps.Scan, steps.Filter, Windowed, Matched, Expand} <= memoryless
     for kind in memoryless - {Expand}:
-        assert issubclass(found[kind], (RowByRow, ScanOperator, TableOperator)), kind
+        assert issubclass(found[kind], (RowOperator, ScanOperator, TableOperator)), kind
         assert "store(" not in getsource(found[kind]), kind

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.columns import wire
 from penstock.columns.frame import Frame, Pairs
 from penstock.engine.presence import consolidated
-from penstock.engine.store import Store, until_left
+from penstock.engine.store import Store, while_present
 from penstock.engine.tuning import Tuning
 from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
 
@@ -79,7 +79,7 @@ def test_the_wire_and_all_ways_to_make_frames_of_frames_keep_presence() -> None:
     frame = rows_of(Random("wire"), 9)
     plain = Frame.timeless(("x",), np.array([[5, 6]], np.int64))
     [(_, again), (_, stays)], _, _ = wire.unpack(wire.pack([("a", frame), ("b", plain)]))
-    assert not stays.changes
+    assert not stays.retractable
     for made in (again, frame.renamed(("x",)), frame.extended("y", frame.start).project(("x",))):
         assert all(np.array_equal(a, b) for a, b in zip(made.presence, frame.presence, strict=True))
     both = Frame.concat([plain, frame], ("x",))
@@ -89,7 +89,7 @@ def test_the_wire_and_all_ways_to_make_frames_of_frames_keep_presence() -> None:
 
 def test_a_store_that_rows_leave_stays_small_and_so_do_its_chunks() -> None:
     """10,000 rows come and are taken back: what is remembered and stored follows what is there."""
-    store = Store("s", ("x",), until_left, tuning=Tuning(taken_back=10, expired=10), changing=True)
+    store = Store("s", ("x",), while_present, tuning=Tuning(taken_back=10, expired=10), changing=True)
     stored: dict[str, Frame] = {}
     largest = 0
     for step in range(1000):
@@ -108,7 +108,7 @@ def test_a_store_that_rows_leave_stays_small_and_so_do_its_chunks() -> None:
         stored.update(put)
         largest = max(largest, len(store), sum(map(len, stored.values())))
     assert largest < 60
-    again = Store("s", ("x",), until_left, changing=True)
+    again = Store("s", ("x",), while_present, changing=True)
     for key in sorted(stored):
         again.restore(key, stored[key], 999)
     assert at(again.rows(), 999) == at(store.rows(), 999) and sum(at(again.rows(), 999).values()) == 3

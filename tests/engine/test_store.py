@@ -15,14 +15,14 @@ from penstock.algebra.relations import (
     OVERLAPS,
     SEQ,
     STARTS,
+    JoinBounds,
     Limit,
-    Meeting,
     Relation,
     Side,
 )
 from penstock.columns.frame import Frame
 from penstock.engine.chains import Pairing
-from penstock.engine.store import Store, Until, forever
+from penstock.engine.store import Retention, Store, forever
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.timeline import FOREVER
 
@@ -38,10 +38,10 @@ def pairs(
     left: Frame, right: Frame, relation: Relation = SEQ, within: int | None = WITHIN, portions: int = 1
 ) -> set[tuple[int, int]]:
     """The row numbers that a batch join of two frames finds, if they come in so many portions."""
-    meeting = Meeting(relation, within=within)
-    a = Store("a", ("k",), Until(meeting.latest_end(Side.LEFT)))
-    b = Store("b", ("k",), Until(meeting.latest_end(Side.RIGHT)))
-    pairing = Pairing(a.part((0, False)), b.part((0, False)), [0], [0], meeting, False)
+    join_bounds = JoinBounds(relation, within=within)
+    a = Store("a", ("k",), Retention(join_bounds.latest_end(Side.LEFT)))
+    b = Store("b", ("k",), Retention(join_bounds.latest_end(Side.RIGHT)))
+    pairing = Pairing(a.part((0, False)), b.part((0, False)), [0], [0], join_bounds, False)
     found = []
     for portion in range(portions):
         pairing.prepare()
@@ -97,7 +97,7 @@ def test_all_pairs_are_found_whatever_the_order_of_arrival(relation, within, por
 
 
 def test_a_chunk_is_written_once_and_deleted_when_its_last_row_has_expired():
-    store = Store("s", ("k",), Until(Limit(WITHIN)))
+    store = Store("s", ("k",), Retention(Limit(WITHIN)))
     store.append(frame((1, 0, 0), (2, 5, 5)))
     [(key, kept)], gone = store.changes(watermark=3)
     assert (len(kept), gone) == (2, [])
@@ -106,7 +106,7 @@ def test_a_chunk_is_written_once_and_deleted_when_its_last_row_has_expired():
 
 
 def test_rows_that_have_expired_meanwhile_are_not_restored():
-    store = Store("s", ("k",), Until(Limit(WITHIN)))
+    store = Store("s", ("k",), Retention(Limit(WITHIN)))
     store.restore("000000007.0", frame((1, 0, 0), (2, 5, 5)), watermark=12)
     assert store.rows().ids.tolist() == [[2]]
     store.append(frame((3, 20, 20)))
@@ -118,7 +118,7 @@ def test_rows_that_have_expired_meanwhile_are_not_restored():
 class Stored:
     """A store beside what the state store has of it."""
 
-    def __init__(self, until: Until, tuning: Tuning = TUNING) -> None:
+    def __init__(self, until: Retention, tuning: Tuning = TUNING) -> None:
         self.until = until
         self.tuning = tuning
         self.store = Store("s", ("k",), until, tuning=tuning)
@@ -160,7 +160,7 @@ def test_the_chunks_of_a_thousand_steps_are_few_and_have_every_row_in_order(rest
 
 
 def test_rows_that_nobody_needs_are_left_out_where_chunks_are_put_together():
-    stored = Stored(Until(Limit(100)))
+    stored = Stored(Retention(Limit(100)))
     for t in range(1000):
         stored.step(frame((t, t, t)), watermark=t)
         kept = sum(len(frame) for frame in stored.chunks.values())

@@ -13,7 +13,7 @@ from oracle.cases import Element
 from penstock import pipeline
 from penstock.columns.ids import parse_term
 from penstock.engine.expanding import ExpandOperator
-from penstock.engine.paths import ReachOperator
+from penstock.engine.paths import PathWalkOperator
 from penstock.engine.program import Program
 from penstock.engine.program_shard import ProgramShard
 from penstock.engine.shard import Shard
@@ -56,8 +56,8 @@ def walked(shard: Shard) -> int:
     )
 
 
-def walking(shard: Shard) -> list[ReachOperator | ExpandOperator]:
-    return [each for each in shard.operators if isinstance(each, ReachOperator | ExpandOperator)]
+def walking(shard: Shard) -> list[PathWalkOperator | ExpandOperator]:
+    return [each for each in shard.operators if isinstance(each, PathWalkOperator | ExpandOperator)]
 
 
 def taking_in(made: Program) -> Shard:
@@ -267,11 +267,11 @@ def test_static_paths_are_walked_from_what_an_event_binds(path, known, pair, cou
 
 
 def test_nothing_is_remembered_of_walks() -> None:
-    """The image of static knowledge has the edges, and nothing for each pair of nodes."""
+    """The snapshot of static knowledge has the edges, and nothing for each pair of nodes."""
     for path in PATHS:
         for group in (f"?s :says ?o . GRAPH :map {{ ?o {path} ?y }}", f"GRAPH :map {{ ?x {path} ?y }}"):
-            image = beside(group, chain(300)).image
-            stored = [count for parts in image.about["stores"].values() for _, count, _ in parts]
+            snapshot = beside(group, chain(300)).snapshot
+            stored = [count for parts in snapshot.about["stores"].values() for _, count, _ in parts]
             assert max(stored) <= 301 and sum(stored) < 3000
 
 

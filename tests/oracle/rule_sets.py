@@ -1,7 +1,7 @@
 """Random sets of rules as users write them: recursive Datalog in SPARQL's words, over few predicates.
 
-Bodies are triple patterns, paths, GRAPH, UNION, FILTER, BIND and VALUES; heads may write workings into named
-graphs. Rules that make terms (BIND, blank nodes) write predicates of a higher level than all they read, and
+Bodies are triple patterns, paths, GRAPH, UNION, FILTER, BIND and VALUES; heads may write internal graphs.
+Rules that make terms (BIND, blank nodes) write predicates of a higher level than all they read, and
 where there are such rules none reads any predicate at all (`?p`, paths without length): every fixpoint is
 finite.
 """
@@ -70,11 +70,11 @@ class Writer:
         heads = (*MADE, *MADE, DATA[0], DATA[1], "a")
         inserts = " . ".join(self.head(names, heads) for _ in range(self.random.choice((1, 1, 2))))
         if self.random.random() < 0.2:
-            return self.with_workings(inserts, body, names)
+            return self.with_internal_graph(inserts, body, names)
         return f"{PROLOGUE}INSERT {{ {inserts} }} WHERE {{ {body} }}"
 
-    def with_workings(self, inserts: str, body: str, names: list[str]) -> str:
-        """The same by way of a named graph, which other rules with workings read too."""
+    def with_internal_graph(self, inserts: str, body: str, names: list[str]) -> str:
+        """The same by way of a named graph, which other rules with internal graphs read too."""
         graph = self.random.choice((":g", f"?{names[0]}"))
         word, one, other = self.random.choice(WORKINGS), names[0], names[-1]
         kept = f"GRAPH {graph} {{ ?{one} {word} ?{other} }}"
@@ -179,7 +179,7 @@ class Writer:
 
 
 def seen_head(pattern: str) -> str:
-    """A second thing to write: the same into another graph of workings."""
+    """A second thing to write: the same into another internal graph."""
     return pattern.replace("GRAPH ?g", "GRAPH :again").replace(WORKINGS[0], WORKINGS[1])
 
 

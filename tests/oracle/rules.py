@@ -205,7 +205,7 @@ def default_graph(store: Store) -> frozenset[Triple]:
 
 
 def shown(triples: Iterable[Triple], given: Iterable[Triple] = ()) -> frozenset[Triple]:
-    """What is given, and of the rest what has no IRI that stands for a literal: those are workings."""
+    """What is given, and of the rest what has no IRI that stands for a literal: those are internal."""
     given = frozenset(given)
     return given | {triple for triple in triples if not any(map(_stands_for_a_literal, triple))}
 

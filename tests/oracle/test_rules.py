@@ -48,7 +48,7 @@ def test_rules_are_applied_until_nothing_is_new():
     assert found == said(":c rdfs:subClassOf :d . :d rdfs:subClassOf :e . :x a :c, :d, :e")
 
 
-def test_workings_in_named_graphs_are_seen_by_graph_only():
+def test_internal_graphs_are_seen_by_graph_only():
     one = PREFIXES + "INSERT { GRAPH ?x { ?x :r ?y } } WHERE { ?x :q ?y }"
     two = PREFIXES + "INSERT { ?x :s ?y } WHERE { GRAPH ?x { ?x :r ?y } }"
     three = PREFIXES + "INSERT { ?x :wrong ?y } WHERE { ?x :r ?y }"

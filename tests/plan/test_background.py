@@ -68,4 +68,4 @@ def test_an_event_of_many_subways_and_stops_costs_what_it_asks_for():
         queries, [StreamName(f"{BASE}s")], [graph_of(stops + subways, None)], shards=1, now=0
     )
     program.open(0)
-    assert sum(array.nbytes for array in program.image.arrays.values()) < 2_000_000
+    assert sum(array.nbytes for array in program.snapshot.arrays.values()) < 2_000_000

@@ -120,7 +120,7 @@ def test_a_window_says_that_its_rows_leave():
     shown = frozenset((Window(frozenset((Stream(0),)), last(5)),))
     assert changing(shown) and timed(shown) and streams(shown) == {0}
     assert not changing(CATALOG.active(None).default)
-    assert Compiler(RULE).pattern(RULE.pattern, Context(ActiveDataset(shown))).changes
+    assert Compiler(RULE).pattern(RULE.pattern, Context(ActiveDataset(shown))).retractable
 
 
 def test_what_static_graphs_can_hold_follows_from_their_predicates():

@@ -23,7 +23,7 @@ def network_of(*patterns: str) -> Network:
 def below_filters(*patterns: str) -> list[str]:
     """The kinds of steps that stand right below the filters of some queries."""
     found = network_of(*patterns).steps
-    return sorted(type(step.input).__name__ for step in found if isinstance(step, steps.Select))
+    return sorted(type(step.input).__name__ for step in found if isinstance(step, steps.Filter))
 
 
 def test_a_filter_on_terms_reaches_the_scan():
@@ -40,7 +40,7 @@ def test_a_filter_goes_below_a_path_that_is_walked_from_what_it_is_about():
 
 def test_it_speaks_of_the_columns_of_the_scan():
     [select] = [
-        step for step in network_of("?s :p ?v FILTER (?v > 3)").steps if isinstance(step, steps.Select)
+        step for step in network_of("?s :p ?v FILTER (?v > 3)").steps if isinstance(step, steps.Filter)
     ]
     assert select.vars == ("s", "o")
     assert variables.of_expression(select.condition) == {Var("o")}

@@ -75,7 +75,7 @@ def test_rules_that_all_feed_each_other_meet_in_one_place():
     program = program_of(rules_of(CIRCLES["one predicate for all"]))
     [group] = program.plan.programs
     assert group.circles == (tuple(range(MANY)),)
-    assert [tuple(map(len, meeting)) for meeting in group.meetings] == [(MANY, MANY)]
+    assert [tuple(map(len, join_bounds)) for join_bounds in group.meetings] == [(MANY, MANY)]
     assert answers(program, ("a", "p", "z"), ("z", "q7", "y"), ("y", "q8", "w")) == 2
 
 

@@ -75,7 +75,7 @@ def plan_of(inside: str) -> list[steps.Step]:
 
 
 def test_a_look_up_needs_no_domain_of_outer_bindings():
-    assert not any(isinstance(step, steps.Domain) for step in plan_of("?x :q ?m MINUS { ?x :r ?k }"))
+    assert not any(isinstance(step, steps.OuterBindings) for step in plan_of("?x :q ?m MINUS { ?x :r ?k }"))
 
 
 def test_limit_counts_for_each_outer_solution():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.algebra import nodes as a
-from penstock.algebra.base import GraphPattern, Kept, UnknownNode, node
+from penstock.algebra.base import GraphPattern, StateNeed, UnknownNode, node
 from penstock.algebra.printing import to_sexpr
 from penstock.algebra.windows import NOW
 from penstock.columns.terms import TermTable
@@ -17,7 +17,7 @@ from penstock.engine.diagnosis import diagnose
 from penstock.engine.digests import digests
 from penstock.engine.expressions import Evaluator
 from penstock.engine.network import Network, network
-from penstock.engine.operators import Operator, Surroundings
+from penstock.engine.operators import Operator, OperatorContext
 from penstock.engine.remembering import remembered
 from penstock.engine.shard import Shard
 from penstock.engine.store import until_end
@@ -129,7 +129,7 @@ class Described(GraphPattern):
         return False
 
     def remembers(self, bound, own, longest):
-        return (Kept("odd things", None, bound),)
+        return (StateNeed("odd things", None, bound),)
 
 
 def one(number: int) -> a.Pattern:
@@ -338,7 +338,7 @@ def test_what_every_step_is_asked_has_an_answer_that_does_no_harm(arity):
     assert _label(found, planned(found)) == "Odd" and not is_ordered(found)
     _refuse_undecidable(found)
     leaves = step_of(Odd, arity, leaving)
-    assert leaves.changes == leaves.takes_back == bool(arity)
+    assert leaves.retractable == leaves.emits_retractions == bool(arity)
     # Each input by itself may be to blame, if the step says so.
     reasons = diagnose(planned(found), net_of(found), 0, RowCounts()).reasons
     assert len(reasons) == max(1, arity)
@@ -355,7 +355,7 @@ def test_who_says_that_it_remembers_nothing_may_not_remember():
     forgetful = step_class(type("Forgetful", (Odd,), {"memoryless": True}))
     terms = TermTable()
     operator = type("Remembering", (Operator,), {})(
-        step_of(forgetful, 1), "odd", Surroundings(terms, Evaluator(terms, 0))
+        step_of(forgetful, 1), "odd", OperatorContext(terms, Evaluator(terms, 0))
     )
     with pytest.raises(UnknownNode, match=r"^Forgetful does not say that it remembers something"):
         operator.store("rows", ("x",), until_end)

@@ -15,7 +15,7 @@ from penstock.entailment import ClosedFiles, entailed
 from penstock.errors import InputError
 from penstock.knowledge.files import GraphFile, GraphFiles
 from penstock.knowledge.graphs import StaticGraph
-from penstock.rules.executors import Entailment
+from penstock.rules.executors import RuleConfig
 from penstock.terms import RDF, NamedNode
 
 KEY = 3
@@ -61,7 +61,7 @@ def test_the_closure_follows_its_files(tmp_path, clock, seed, monkeypatch):
     for path in paths:
         write(path, some(), clock)
     files = GraphFiles([GraphFile(path, iri, key=KEY) for path, iri in zip(paths, iris, strict=True)], clock)
-    of = Entailment(used, all_rules=True)
+    of = RuleConfig(used, all_rules=True)
     made = entailed(files.graphs, [], of, KEY, changing=True)
     closed = ClosedFiles(files, made)
     before = contents(made.graphs)
@@ -88,7 +88,7 @@ def test_a_contradiction_is_reported_and_with_strict_not_taken_in(tmp_path, cloc
     for strict in (False, True):
         files = GraphFiles([GraphFile(path, key=KEY)], clock)
         made = entailed(
-            files.graphs, [], Entailment(tuple(rules("apart")), all_rules=True), KEY, changing=True
+            files.graphs, [], RuleConfig(tuple(rules("apart")), all_rules=True), KEY, changing=True
         )
         closed = ClosedFiles(files, made, strict)
         write(path, [*fine, (ex("a"), RDF.type, ex("B"))], clock)
@@ -114,7 +114,7 @@ def test_a_change_that_cannot_be_closed_is_not_taken_in(tmp_path, clock):
     write(path, [(ex("a"), ex("p"), ex("b"))], clock)
     files = GraphFiles([GraphFile(path, key=KEY)], clock)
     parents = rule("parents", "INSERT { ?y :q [] } WHERE { ?x :q ?y . ?z a :Ancestor }")
-    both = Entailment((parents, *rules("inverse")), all_rules=True)
+    both = RuleConfig((parents, *rules("inverse")), all_rules=True)
     closed = ClosedFiles(files, entailed(files.graphs, [], both, KEY, changing=True))
     write(path, [(ex("a"), ex("q"), ex("b")), (ex("b"), RDF.type, ex("Ancestor"))], clock)
     assert closed.news(pytest.fail)

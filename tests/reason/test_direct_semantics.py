@@ -9,7 +9,7 @@ from oracle.notation import triples
 from penstock.entailment import ClosedFiles, entailed
 from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
-from penstock.rules.executors import Entailment
+from penstock.rules.executors import RuleConfig
 from penstock.rules.library import ruleset
 from penstock.timeline import parse_instant
 
@@ -64,7 +64,7 @@ class Files:
 def test_where_knowledge_changes():
     query, rules = parse_query(PREFIXES + BITERS), tuple(ruleset(RULES))
     files = Files(graph_of(told(":tom a :Cat"), None))
-    begun = entailed(files.graphs, [query], Entailment(rules), 0, changing=True)
+    begun = entailed(files.graphs, [query], RuleConfig(rules), 0, changing=True)
     closed = ClosedFiles(files, begun)
     files.graphs = (graph_of(told(":rex :bites :tom . :tom a :Dog"), None),)
     [graph] = closed.graphs

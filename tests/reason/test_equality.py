@@ -38,7 +38,7 @@ OTHERS = {
     "key": """INSERT { GRAPH ?p { ?x :agrees ?y } } WHERE { ?p :keyOf ?c . ?x a ?c ; ?p ?v . ?y ?p ?v ; a ?c
         FILTER (!sameTerm(?x, ?y)) } ;
         INSERT { ?x owl:sameAs ?y } WHERE { ?p :keyOf ?c . GRAPH ?p { ?x :agrees ?y } }""",
-    "two workings": """INSERT { GRAPH :w { ?x :twin ?x } } WHERE { ?x a ?c } ;
+    "two internal graphs": """INSERT { GRAPH :w { ?x :twin ?x } } WHERE { ?x a ?c } ;
         INSERT { GRAPH :w { ?x :pair ?y } } WHERE { ?x :p ?y FILTER (!sameTerm(?x, ?y)) } ;
         INSERT { ?x :both ?y } WHERE { GRAPH :w { ?x :twin ?y . ?x :pair ?y } }""",
     "kinds": """INSERT { ?x a :Named } WHERE { ?x :p ?y FILTER (isIRI(?x) && !isIRI(?y)) } ;
@@ -214,8 +214,8 @@ def test_what_a_functional_property_makes_the_same():
     "about", [(SAME, SAME, ex("is")), (ex("w"), SAME, ex("u")), (ex("a"), SAME, ex("b"))]
 )
 def test_what_cannot_be_borne_is_told_apart_by_the_texts(about):
-    """The equality itself, a constant of a named graph, and workings that several atoms look into."""
-    rules = [*rules_of(*EQUALITY.values()), rule("two workings", OTHERS["two workings"])]
+    """The equality itself, a constant of a named graph, and internal graphs that several atoms look into."""
+    rules = [*rules_of(*EQUALITY.values()), rule("two internal graphs", OTHERS["two internal graphs"])]
     said = [(ex("a"), RDF.type, ex("A")), (ex("a"), ex("p"), ex("b")), about]
     made = closure(rules, [said[:1], said[1:]], Options())
     assert made._run.equality is None

@@ -16,7 +16,7 @@ KEYS = [*((TYPE, class_) for class_ in CLASSES), (TYPE, ANY), (P, ANY), (Q, ANY)
 
 def of_clause(random_: random.Random, clause: int) -> Instances:
     """A clause whose heads and premises are bound in some ways."""
-    heads, workings = random_.choice([0, 1, 1, 1, 2]), random_.choice([0, 0, 1])
+    heads, internal = random_.choice([0, 1, 1, 1, 2]), random_.choice([0, 0, 1])
     premises = random_.randint(0 if heads else 1, 2)
     copies: tuple[bool, ...] = ()
     fits = KEYS[:-1]
@@ -34,7 +34,7 @@ def of_clause(random_: random.Random, clause: int) -> Instances:
         clause,
         keys(fits, heads),
         keys(random_.choices(KEYS, [3, 3, 3, 1, 2, 2, 0.2, 0.2], k=3), premises),
-        keys([(P, ANY), (Q, ANY), (NOWHERE, ANY)], workings)[..., 0],
+        keys([(P, ANY), (Q, ANY), (NOWHERE, ANY)], internal)[..., 0],
         copies,
         reflexive=random_.random() < 0.2,
         of_literals=bool(copies) and random_.random() < 0.5,
@@ -114,7 +114,7 @@ def test_what_is_possible(seed):
             )
             for each in instances
             for at in range(len(each))
-            if set(each.workings[at].tolist()) <= derived
+            if set(each.internal[at].tolist()) <= derived
         }
         if more == kept:
             break

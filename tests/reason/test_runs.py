@@ -39,7 +39,7 @@ from penstock.knowledge.files import GraphFile, GraphFiles
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.reason.closing import Closure
-from penstock.rules.executors import Entailment
+from penstock.rules.executors import RuleConfig
 from penstock.rules.library import ruleset
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.messages import INCONSISTENT
@@ -54,7 +54,7 @@ TYPE = NamedNode(RDF_TYPE)
 def answers_in_process(of, shards: int, batches: int, tuning, directory: Path | None) -> list[list]:
     """The engine's answers, with the elements in batches."""
     queries = [parse_query(PREFIXES + text) for text in QUERIES]
-    made = entailed(graphs(KEY), queries, Entailment(tuple(rules())), KEY)
+    made = entailed(graphs(KEY), queries, RuleConfig(tuple(rules())), KEY)
     program = pipeline.program(
         queries, [StreamName()], graphs(KEY), shards=shards, now=0, key=KEY, tuning=tuning, entailed=made
     )
@@ -169,7 +169,7 @@ def test_knowledge_that_changes_is_closed_again(tmp_path, strict):
     now = [1e12]
     files = GraphFiles([GraphFile(path, key=KEY)], lambda: now[0])
     queries = [parse_query(PREFIXES + QUERIES[0])]
-    entailment = Entailment(tuple(ruleset(["cax-sco", "cax-dw"])))
+    entailment = RuleConfig(tuple(ruleset(["cax-sco", "cax-dw"])))
     made = entailed(files.graphs, queries, entailment, KEY, changing=True)
     program = pipeline.program(
         queries, [StreamName()], (), shards=1, now=0, key=KEY, entailed=made, changing=True

@@ -31,7 +31,7 @@ from penstock.errors import QueryError
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.rules.constructs import constructs
-from penstock.rules.executors import Entailment
+from penstock.rules.executors import RuleConfig
 from penstock.rules.library import ruleset
 from penstock.rules.reading import read_rules
 from penstock.terms import NamedNode
@@ -52,7 +52,7 @@ def run(
     rules = ruleset(names.split(), [read_rules(text)] if text else [])
     queries = [parse_query(PREFIXES + query)]
     given = graphs(KEY)
-    made = entailed(given, queries, Entailment(tuple(rules), Scope.STREAM, within), KEY)
+    made = entailed(given, queries, RuleConfig(tuple(rules), Scope.STREAM, within), KEY)
     program = pipeline.program(
         queries, [StreamName()], given, shards=shards, now=0, key=KEY, tuning=tuning, entailed=made
     )
@@ -119,7 +119,7 @@ def local(rows: list, predicate: str) -> set:
     }
 
 
-def test_workings_in_graphs_that_a_variable_names():
+def test_internal_graphs_that_a_variable_names():
     """A chain whose links come one after the other, or from static knowledge; and no chain that is none."""
     of = told(
         ("a", "hasParent", "b"), ("b", "hasBrother", "c"), ("x", "hasBrother", "a"), ("d", "hasParent", "i2")
@@ -169,7 +169,7 @@ def test_what_cannot_be_is_refused_by_name():
 def test_memory_without_a_bound_is_warned_of():
     def warned(names: str, **about) -> list[str]:
         rules = tuple(ruleset(names.split()))
-        return [finding.code for _, finding in rule_findings(Entailment(rules, **about))]
+        return [finding.code for _, finding in rule_findings(RuleConfig(rules, **about))]
 
     assert warned("cax-sco prp-symp", scope=Scope.STREAM) == ["unbounded-state"]
     assert warned("cax-sco", scope=Scope.STREAM, within=SECOND) == []

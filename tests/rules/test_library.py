@@ -19,8 +19,8 @@ BEYOND_NUMBERS = {
     "prp-ap": "without a condition",
     "cls-thing": "without a condition",
     "cls-nothing1": "without a condition",
-    "dt-spaces": "workings of dt-type2 and dt-not-type",
-    "swclos2-differs": "workings of swclos2-oneof",
+    "dt-spaces": "internal, of dt-type2 and dt-not-type",
+    "swclos2-differs": "internal, of swclos2-oneof",
 }
 
 

@@ -3,7 +3,7 @@
     python tests/runtime/on_several_processes.py MASTER DIRECTORY SHARDS… [--kill WHAT…] [--settings JSON]
 
 Run by test_several_processes.py in a process of its own, because a process has one Spark. What is to be
-killed (executor, daemon, nursery, host) is killed one after the other, soon after every fourth batch. Prints
+killed (executor, daemon, spawner, host) is killed one after the other, soon after every fourth batch. Prints
 all answers and what happened as JSON.
 """
 
@@ -83,18 +83,18 @@ class Processes:
     def daemons(self) -> list[int]:
         return [d for e in self.executors() for d in self.children(e) if "session.daemon" in _command(d)]
 
-    def nurseries(self) -> list[int]:
-        """The daemon puts its workers into a group of its own; the nursery was there before."""
+    def spawners(self) -> list[int]:
+        """The daemon puts its workers into a group of its own; the spawner was there before."""
         return [n for d in self.daemons() for n in self.children(d) if _group(n) not in (d, None)]
 
     def hosts(self) -> list[int]:
-        return [host for nursery in self.nurseries() for host in self.children(nursery)]
+        return [host for spawner in self.spawners() for host in self.children(spawner)]
 
     def of(self, what: str) -> list[int]:
         kinds = {
             "executor": self.executors,
             "daemon": self.daemons,
-            "nursery": self.nurseries,
+            "spawner": self.spawners,
             "host": self.hosts,
         }
         return kinds[what]()
@@ -147,7 +147,7 @@ class Killer:
         victim = self.chance.choice(alive)
         orphans = set(processes.below(victim))
         if what == "daemon":  # its workers go on as long as their executor has work for them
-            orphans &= {*processes.nurseries(), *processes.hosts()}
+            orphans &= {*processes.spawners(), *processes.hosts()}
         self.orphans |= orphans
         os.kill(victim, signal.SIGKILL)
         self.killed.append(what)
@@ -172,7 +172,7 @@ def run(master: str, directory: Path, shards: int, killer: Killer, settings: dic
             lines.extend(f"{batch.id} {engine.names[number]} {row}" for row in table.to_pylist())
         lines.extend(f"{batch.id} late {record}" for record in batch.late)
         assert not batch.rejected
-        # Those that moved in this very batch may have a host in both places until it is finished.
+        # Those that moved in this very batch may have a shard process in both places until it is finished.
         most = shards + batch.statistics.restored - restored
         restored = batch.statistics.restored
         if "cluster" in master and not until(lambda: len(Processes().hosts()) <= most):

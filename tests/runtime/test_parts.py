@@ -16,7 +16,7 @@ from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
 from penstock.engine.digests import QueryIdentity
 from penstock.errors import InputError, InternalError, QueryError, UsageError
 from penstock.runtime.detection.placement import shard_keys, spark_hash
-from penstock.runtime.detection.shards import ShardKeeper
+from penstock.runtime.detection.shards import ShardCache
 from penstock.runtime.detection.watermark import Timing, Watermark
 from penstock.runtime.failures import WorkerFailure, carried, reason_of, recovered, told_of
 from penstock.runtime.job import JOB_FILE, Job, publish
@@ -175,7 +175,7 @@ class TestCheckpoint:
             return fates(tmp_path / "c", program, self.STREAMS, Timing(5))
 
         def generations() -> dict[str, int]:
-            life = json.loads((tmp_path / "c" / "checkpoint.json").read_text())["lives"][-1]
+            life = json.loads((tmp_path / "c" / "checkpoint.json").read_text())["generations"][-1]
             return {query["name"]: query["generation"] for query in life["queries"]}
 
         commits = tmp_path / "c" / "spark" / "commits"
@@ -274,38 +274,38 @@ class TestShardKeeper:
     def job(self, tmp_path):
         return publish(Job("run", ToyProgram(1), (), toy_decoder, False), tmp_path)
 
-    def step(self, keeper, job, stamp, stored, rows, watermark, ended=False, batch=1, shard=0):
+    def step(self, shard_cache, job, stamp, stored, rows, watermark, ended=False, batch=1, shard=0):
         payloads = [payload(*rows)] if rows else []
-        step = keeper.step(job, shard, batch, stamp, list(stored.items()), payloads, watermark, ended)
+        step = shard_cache.step(job, shard, batch, stamp, list(stored.items()), payloads, watermark, ended)
         changed = {k: v for k, v in stored.items() if k not in step.deletes} | dict(step.puts)
         answers = [row for query, data in step.results if query == 0 for row in rows_of(data)]
         return step, changed, answers
 
     def test_it_keeps_what_it_committed(self, job):
-        keeper = ShardKeeper()
-        step, stored, _ = self.step(keeper, job, None, {}, [(1, 10), (1, 20)], 15)
-        assert keeper.at("run", 0) == step.stamp
-        step, _, answers = self.step(keeper, job, step.stamp, stored, [(1, 30)], 25)
+        shard_cache = ShardCache()
+        step, stored, _ = self.step(shard_cache, job, None, {}, [(1, 10), (1, 20)], 15)
+        assert shard_cache.at("run", 0) == step.stamp
+        step, _, answers = self.step(shard_cache, job, step.stamp, stored, [(1, 30)], 25)
         assert (step.restored, answers) == (False, [(1, 20, 2)])
 
     def test_a_step_that_was_not_committed_is_forgotten(self, job):
-        keeper = ShardKeeper()
-        first, stored, _ = self.step(keeper, job, None, {}, [(1, 10), (1, 20)], 15)
-        self.step(keeper, job, first.stamp, stored, [(1, 22)], 25)  # its batch fails elsewhere
-        step, _, answers = self.step(keeper, job, first.stamp, stored, [(1, 22)], 25)
+        shard_cache = ShardCache()
+        first, stored, _ = self.step(shard_cache, job, None, {}, [(1, 10), (1, 20)], 15)
+        self.step(shard_cache, job, first.stamp, stored, [(1, 22)], 25)  # its batch fails elsewhere
+        step, _, answers = self.step(shard_cache, job, first.stamp, stored, [(1, 22)], 25)
         assert (step.restored, answers) == (True, [(1, 20, 2), (1, 22, 3)])
 
     def test_another_process_restores(self, job):
-        first, stored, _ = self.step(ShardKeeper(), job, None, {}, [(1, 10), (1, 20)], 15)
-        step, _, answers = self.step(ShardKeeper(), job, first.stamp, stored, [], FOREVER, True)
+        first, stored, _ = self.step(ShardCache(), job, None, {}, [(1, 10), (1, 20)], 15)
+        step, _, answers = self.step(ShardCache(), job, first.stamp, stored, [], FOREVER, True)
         assert (step.restored, answers) == (True, [(1, 20, 2)])
 
     def test_a_step_that_fails_leaves_no_shard_behind(self, job):
-        keeper = ShardKeeper()
-        step, stored, _ = self.step(keeper, job, None, {}, [(1, 10)], 5)
+        shard_cache = ShardCache()
+        step, stored, _ = self.step(shard_cache, job, None, {}, [(1, 10)], 5)
         with pytest.raises(InternalError, match="deciding batch 1 in shard 0: ValueError: ") as raised:
-            keeper.step(job, 0, 1, step.stamp, None, [b"not a payload"], 6, False)
-        assert keeper.at("run", 0) is None
+            shard_cache.step(job, 0, 1, step.stamp, None, [b"not a payload"], 6, False)
+        assert shard_cache.at("run", 0) is None
         # As it goes from a host to its worker, and from there through Spark.
         other = pickle.loads(pickle.dumps(raised.value))
         assert "Traceback" in other.__notes__[0]
@@ -316,17 +316,17 @@ class TestShardKeeper:
         assert "repeats this batch" in back.hint and "new checkpoint directory" in back.hint
 
     def test_the_first_step_restores_nothing(self, job):
-        step, _, _ = self.step(ShardKeeper(), job, None, {}, [(1, 10)], 5)
+        step, _, _ = self.step(ShardCache(), job, None, {}, [(1, 10)], 5)
         assert not step.restored
 
     def test_a_shard_that_was_elsewhere_in_the_last_batch_is_let_go(self, job):
         """A process that has no host besides must not keep all shards that it has ever seen."""
-        keeper = ShardKeeper()
-        self.step(keeper, job, None, {}, [(1, 10)], 5, batch=7, shard=0)
-        self.step(keeper, job, None, {}, [(1, 10)], 5, batch=8, shard=1)
-        assert keeper.at("run", 0) is not None, "it may yet come in this batch"
-        self.step(keeper, job, None, {}, [(1, 10)], 5, batch=9, shard=2)
-        assert (keeper.at("run", 0), keeper.at("run", 1) is None) == (None, False)
+        shard_cache = ShardCache()
+        self.step(shard_cache, job, None, {}, [(1, 10)], 5, batch=7, shard=0)
+        self.step(shard_cache, job, None, {}, [(1, 10)], 5, batch=8, shard=1)
+        assert shard_cache.at("run", 0) is not None, "it may yet come in this batch"
+        self.step(shard_cache, job, None, {}, [(1, 10)], 5, batch=9, shard=2)
+        assert (shard_cache.at("run", 0), shard_cache.at("run", 1) is None) == (None, False)
 
 
 class _Trap:

@@ -62,8 +62,8 @@ def test_executors_answer_as_one_process_does_and_shards_stay_where_they_are(pla
 
 def test_kills_change_nothing(place, expected):
     """Executors, and what belongs to them: line by line the answers of an undisturbed run."""
-    killed = told(CLUSTER, place, 8, "--settings", MOVE, "--kill", "executor", "host", "nursery", "daemon")
-    assert killed["killed"] == ["executor", "host", "nursery", "daemon"]
+    killed = told(CLUSTER, place, 8, "--settings", MOVE, "--kill", "executor", "host", "spawner", "daemon")
+    assert killed["killed"] == ["executor", "host", "spawner", "daemon"]
     assert killed["8"]["lines"] == expected["8"]["lines"]
     assert killed["8"]["restored"] > 0
     assert killed["8"]["too many hosts"] == [], "hosts of shards that are elsewhere must end"

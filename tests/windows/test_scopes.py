@@ -7,7 +7,7 @@ from penstock.algebra.scopes import Scope
 from penstock.entailment import entailed
 from penstock.errors import UsageError
 from penstock.languages import parse
-from penstock.rules.executors import Entailment
+from penstock.rules.executors import RuleConfig
 from penstock.rules.library import ruleset
 
 QUERY = """
@@ -19,8 +19,8 @@ SELECT ISTREAM ?s FROM NAMED WINDOW :w ON :s [RANGE PT10S STEP PT5S] WHERE { WIN
 def test_rules_over_several_elements_are_in_no_window():
     queries = parse(QUERY, language="rsp-ql").queries
     with pytest.raises(UsageError, match="in no window"):
-        entailed([], queries, Entailment(tuple(ruleset(["rhodf"])), Scope.STREAM), 7)
-    assert entailed([], queries, Entailment(tuple(ruleset(["rhodf"]))), 7).applied.queries
+        entailed([], queries, RuleConfig(tuple(ruleset(["rhodf"])), Scope.STREAM), 7)
+    assert entailed([], queries, RuleConfig(tuple(ruleset(["rhodf"]))), 7).applied.queries
 
 
 @pytest.mark.parametrize("scope", ["stream", "element"])

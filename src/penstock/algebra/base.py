@@ -190,7 +190,7 @@ class UnknownNode(InternalError):
 
 
 @dataclass(frozen=True)
-class Kept:
+class StateNeed:
     """What an operator must remember: in words, of which part (None: of itself), and for how long."""
 
     words: str
@@ -324,7 +324,7 @@ class GraphPattern(Node):
         """Why solutions with different values of a variable meet in it; None if they do not."""
         return None
 
-    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
         """What it keeps beyond the watermark, given the bounds on its solutions and its parts' lengths."""
         raise UnknownNode(self, "what it remembers")
 
@@ -365,7 +365,7 @@ class Atom(GraphPattern):
     def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
         return True
 
-    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
         return ()
 
 
@@ -401,7 +401,7 @@ class Modifier(GraphPattern):
     def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
         return parts[0]
 
-    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
         return ()
 
 
@@ -427,7 +427,7 @@ class TwoSided(GraphPattern):
     def part_bounds(self, bound: Bound, own: Bound) -> tuple[Bound, ...]:
         return bound, bound
 
-    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
         return ()
 
 

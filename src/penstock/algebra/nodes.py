@@ -55,14 +55,14 @@ class Construct(Node):
     """`template` may hold blank nodes: they are fresh in each solution.
 
     As a rule it writes into the graph `target`; None: into the default graph of every query. If these
-    are `workings` of rules, a predicate may be any term.
+    are `internal` of rules, a predicate may be any term.
     """
 
     pattern: Pattern
     template: tuple[TriplePattern, ...]
     dataset: Dataset | None = None
     target: NamedNode | None = None
-    workings: bool = False
+    internal: bool = False
     scope: Scope = STREAM
     continuous: Continuous | None = None
 

@@ -11,9 +11,9 @@ from penstock.algebra.base import (
     Atom,
     Bound,
     Expression,
-    Kept,
     Modifier,
     Node,
+    StateNeed,
     Substituted,
     TermOrVar,
     TwoSided,
@@ -27,7 +27,7 @@ from penstock.algebra.base import (
     variables_in,
 )
 from penstock.algebra.paths import Path, has_part_without_length, is_nested
-from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Meeting, Relation, Side
+from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, JoinBounds, Relation, Side
 from penstock.algebra.scopes import STREAM, Scope
 from penstock.algebra.windows import Cuts, cut_alike
 from penstock.terms import NamedNode, Term
@@ -72,10 +72,10 @@ class BGP(Atom):
     def in_scope(self, parts: tuple[tuple[Var, ...], ...]) -> tuple[Var, ...]:
         return variables_in(term for triple in self.triples for term in triple)
 
-    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
         if len(self.triples) < 2 or self.scope != STREAM:  # an element is known at its end
             return ()
-        return (Kept(f"matches of its {len(self.triples)} triples", None, bound),)
+        return (StateNeed(f"matches of its {len(self.triples)} triples", None, bound),)
 
 
 @node
@@ -164,18 +164,18 @@ class Join(TwoSided):
     def time_moves_on(self, place: int) -> bool:
         return self.interval is HULL and self.relation.ends_first(SIDES[place])
 
-    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
         if self.scope != STREAM:  # an element is known at its end
             return ()
-        by_watermark = Meeting(self.relation, self.interval)
-        meeting = Meeting(self.relation, self.interval, bound, longest)
+        by_watermark = JoinBounds(self.relation, self.interval)
+        join_bounds = JoinBounds(self.relation, self.interval, bound, longest)
         kept = [
-            Kept(f"its {side.value} side", place, meeting.latest_end(side).longest)
+            StateNeed(f"its {side.value} side", place, join_bounds.latest_end(side).longest)
             for place, side in enumerate(SIDES)
             if not by_watermark.latest_end(side)
         ]
         if len(kept) == 2 and kept[0].bound == kept[1].bound:
-            return (Kept("both sides", None, kept[0].bound),)
+            return (StateNeed("both sides", None, kept[0].bound),)
         return tuple(kept)
 
 
@@ -235,11 +235,13 @@ class OuterJoin(TwoSided):
     def time_moves_on(self, place: int) -> bool:
         return place == self.absent and self.relation.ends_first(self.optional)
 
-    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
-        if Meeting(self.relation).latest_end(self.optional):
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
+        if JoinBounds(self.relation).latest_end(self.optional):
             return ()
-        limit = Meeting(self.relation, within=own, longest=longest).latest_end(self.optional)
-        return (Kept(f"its optional {self.optional.value} side", self.absent, limit.longest, absence=True),)
+        limit = JoinBounds(self.relation, within=own, longest=longest).latest_end(self.optional)
+        return (
+            StateNeed(f"its optional {self.optional.value} side", self.absent, limit.longest, absence=True),
+        )
 
 
 @node
@@ -292,8 +294,8 @@ class Minus(TwoSided):
     def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
         return parts[0]
 
-    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
-        return (Kept("its right side", 1, None, absence=True),)
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
+        return (StateNeed("its right side", 1, None, absence=True),)
 
 
 @node

@@ -226,7 +226,7 @@ def _query(query: a.Query) -> Form:
             return ("Select", _forms(query.vars), *dataset, _form(query.pattern))
         case a.Construct():
             template = ("template", *_forms(query.template))
-            into = "workings" if query.workings else "into"
+            into = "internal" if query.internal else "into"
             target = () if query.target is None else ((into, _form(query.target)),)
             return ("Construct", *target, *dataset, template, _form(query.pattern))
         case a.Ask():

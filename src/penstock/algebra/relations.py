@@ -187,7 +187,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class JoinBounds:
     """Which solutions two sides can combine, and what one therefore knows of its partners' time.
 
     `within`: combinations longer than so many µs are of no use. `longest`: how long solutions of

@@ -12,9 +12,9 @@ from penstock.algebra.base import (
     Bound,
     Expression,
     GraphPattern,
-    Kept,
     Modifier,
     Node,
+    StateNeed,
     Substituted,
     Var,
     Vars,
@@ -164,9 +164,9 @@ class EventSequence(GraphPattern):
     def time_moves_on(self, place: int) -> bool:
         return any(member.single for member in self.members[place + 1 :])
 
-    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[Kept, ...]:
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
         beside = self.beside_runs or None
-        return (Kept(f"solutions of its {len(self.members)} members", None, bound, beside=beside),)
+        return (StateNeed(f"solutions of its {len(self.members)} members", None, bound, beside=beside),)
 
 
 @node

@@ -176,7 +176,7 @@ def _opening(engine, directory: Path) -> dict[str, float]:
 
 
 def _open(run: str, path: str, digest: str, number: str) -> dict[str, float]:
-    import penstock.engine.program  # noqa: F401 — a host process has it imported when it begins
+    import penstock.engine.program  # noqa: F401 — a shard process has it imported when it begins
     from penstock.runtime.job import JobReference
 
     job = JobReference(run, path, digest).load()

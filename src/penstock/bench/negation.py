@@ -196,7 +196,7 @@ def detect(data: Events, form: Form, batch: int = BATCH, tuning: Tuning = TUNING
         instants = {each: times for each in (0, filled(0))}
         watermark = int(times[-1]) if len(times) else FOREVER
         for answers in shard.feed(frames, data.terms, watermark, instants).values():
-            given = answers.since if answers.changes else answers.end
+            given = answers.since if answers.retractable else answers.end
             found.append([*map(answers.column, form.columns), answers.start, answers.end, given])
     return [np.concatenate(columns) for columns in zip(*found, strict=True)]
 

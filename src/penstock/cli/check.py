@@ -62,7 +62,7 @@ def check(
     from penstock import pipeline
     from penstock.algebra.scopes import scope_named
     from penstock.decode.mapping.document import read_map
-    from penstock.rules.executors import Entailment
+    from penstock.rules.executors import RuleConfig
     from penstock.rules.library import ruleset
 
     texts, errors = [], 0
@@ -87,7 +87,7 @@ def check(
         graphs = [read_named(text, "--graph") for text in graph]
         graphs += [Named(None, read_named(text, "--ontology").source) for text in ontology]
         bound = None if within is None else read_duration(within, "--within")
-        entailment = Entailment(tuple(found), scope_named(scope), bound, all_rules)
+        entailment = RuleConfig(tuple(found), scope_named(scope), bound, all_rules)
         for query, finding in pipeline.check(parsed, streams, graphs, feed=feed, entailment=entailment):
             warnings += 1
             text, origin = (query.text, query.origin) if query is not None else (None, None)

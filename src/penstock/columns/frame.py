@@ -97,7 +97,7 @@ class Frame:
     # --- rows that leave ---
 
     @property
-    def changes(self) -> bool:
+    def retractable(self) -> bool:
         """Whether it says how often and when its rows are there."""
         return self.weight is not None
 
@@ -108,7 +108,7 @@ class Frame:
 
     def changing(self) -> Frame:
         """The same rows, saying how often and when they are there."""
-        return self if self.changes else self.present(*_always(self.end))
+        return self if self.retractable else self.present(*_always(self.end))
 
     def present(self, weight: np.ndarray, since: np.ndarray, until: np.ndarray) -> Frame:
         """The rows, there as often and when these columns say."""
@@ -123,7 +123,7 @@ class Frame:
         if len(parts) == 1:
             return parts[0].project(vars)
         parts = [part.project(vars) for part in parts]
-        if any(part.changes for part in parts):
+        if any(part.retractable for part in parts):
             parts = [part.changing() for part in parts]
         return Frame(
             tuple(vars),
@@ -194,7 +194,7 @@ class Pairs(Frame):
 
     def _combined(self, function: np.ufunc, which: int) -> np.ndarray | None:
         """A column of `presence` for the combinations, if one of the sides has it."""
-        if not (self.left.changes or self.right.changes):
+        if not (self.left.retractable or self.right.retractable):
             return None
         left, right = self.left.changing().presence[which], self.right.changing().presence[which]
         return function(np.take(left, self.left_rows), np.take(right, self.right_rows))

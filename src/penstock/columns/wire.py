@@ -23,7 +23,7 @@ def pack(frames: Iterable[tuple[str, Frame]], terms: TermChunk = _EMPTY, **more)
     tables, parts = [], []
     for name, frame in frames:
         point = bool((frame.start == frame.end).all())
-        tables.append([name, frame.vars, len(frame), point, frame.changes])
+        tables.append([name, frame.vars, len(frame), point, frame.retractable])
         parts += [*frame.ids, frame.start] if point else [*frame.ids, frame.start, frame.end]
         parts += frame.presence
     head = {"tables": tables, "terms": [len(terms), len(terms.data)], **more}

@@ -33,7 +33,7 @@ def _put(old, new):
 
 
 @njit(cache=True)
-def _settle(kind, graph, start, end, open_ended, keep, instants, faults, bare, firsts):
+def _assign_times(kind, graph, start, end, open_ended, keep, instants, faults, bare, firsts):
     n_instants = 0
     elements = 0
     i = 0
@@ -113,7 +113,7 @@ class Blocks:
     open: int  # the first row of the last block, if that was left open, or -1
 
 
-def settle_blocks(
+def assign_times_in_blocks(
     kind: np.ndarray,
     graph: np.ndarray,
     start: np.ndarray,
@@ -128,7 +128,7 @@ def settle_blocks(
     keep, instants = np.zeros(n, np.bool_), np.empty(n, np.int64)
     faults, bare = np.zeros(n, np.int8), np.zeros(n, np.bool_)
     firsts = np.arange(n)
-    n_instants, elements, open_ = _settle(
+    n_instants, elements, open_ = _assign_times(
         kind, graph, start, end, open_ended, keep, instants, faults, bare, firsts
     )
     return Blocks(keep, bare, instants[:n_instants], elements, faults, firsts, open_)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from pyoxigraph import DefaultGraph, Quad, QuadParser, RdfFormat, parse
 
+from penstock.decode.assign_times import TimedRows, Written, assign_times_in_documents
 from penstock.decode.canonical import NumberedLabels, Unusable, canonical_line
 from penstock.decode.elements import Elements
 from penstock.decode.jsonld import is_json, may_be_one, refusal, vanished
@@ -17,7 +18,6 @@ from penstock.decode.lines import last_newline, line_at, shown, strict_error, sy
 from penstock.decode.nquads import keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, empty
 from penstock.decode.relative import MARK, UNRESOLVED, relative_reason, unresolved_reason
-from penstock.decode.settle import Settled, Written, settle_documents
 from penstock.decode.splitting import STATEMENT
 from penstock.decode.times import TimePredicates
 from penstock.terms import BlankNode, NamedNode, Triple
@@ -50,13 +50,13 @@ class DocumentDecoder:
         self.named = named
         self.stated = times.ids(key)
 
-    def _settle(
+    def _assign_times(
         self,
         written: Written,
         places: Sequence[int],
         numbers: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    ) -> tuple[Settled, list[tuple[int, int, str]]]:
-        """The settled rows of the written lines, and origin, line and reason of their faults."""
+    ) -> tuple[TimedRows, list[tuple[int, int, str]]]:
+        """The timed rows of the written lines, and origin, line and reason of their faults."""
         rows = scan(
             b"".join(written.lines),
             keep=self.keep,
@@ -65,14 +65,16 @@ class DocumentDecoder:
             trusted=True,
             named=self.named,
         )
-        settled = settle_documents(rows, written, np.array(places, np.int64), numbers, named=self.named)
-        return settled, settled.located_faults(lambda origin: b"")
+        timed = assign_times_in_documents(
+            rows, written, np.array(places, np.int64), numbers, named=self.named
+        )
+        return timed, timed.located_faults(lambda origin: b"")
 
-    def _occurrences(self, settled: Settled, rejects: list[Reject]) -> Occurrences:
+    def _occurrences(self, timed: TimedRows, rejects: list[Reject]) -> Occurrences:
         rejects.sort(key=lambda reject: reject.line)
         if self.strict and rejects:
             raise strict_error(rejects[0])
-        return settled.occurrences(rejects)
+        return timed.occurrences(rejects)
 
     def _line_of(self, quad: Quad, labels: NumberedLabels) -> bytes:
         line = canonical_line(quad, labels, self.times)
@@ -132,7 +134,7 @@ class TrigDecoder(DocumentDecoder):
             kept = [i for i, line in enumerate(written.lines) if self._about(line) not in bad]
             written = Written([written.lines[i] for i in kept], [first_line] * len(kept))
             numbers, places = (array("q", [each[i] for i in kept]) for each in (numbers, places))
-        settled, found = self._settle(written, places, self.elements.numbered)
+        timed, found = self._assign_times(written, places, self.elements.numbered)
         faults = [*bad.values(), *((numbers[index], reason) for _, index, reason in found)]
         places = self._lines_of({number for number, _ in faults}, data)
         for number, reason in faults:
@@ -140,7 +142,7 @@ class TrigDecoder(DocumentDecoder):
             rejects.append(
                 Reject(self.source, first_line + line - 1, reason, shown(_nth_line(data, line - 1)))
             )
-        return self._occurrences(settled, rejects), len(data), data.count(b"\n")
+        return self._occurrences(timed, rejects), len(data), data.count(b"\n")
 
     def _broken(self, data: bytes, first_line: int, problem: SyntaxError) -> Reject:
         number = problem.lineno or 1
@@ -221,11 +223,13 @@ class JsonLdDecoder(DocumentDecoder):
         # The place of a document is where its line begins.
         lengths = [len(document) + 1 for _, document in documents]
         begins = dict(zip(texts, np.cumsum([0, *lengths]).tolist(), strict=False))
-        settled, found = self._settle(written, [begins[line] for line in written.origins], self.elements.at)
+        timed, found = self._assign_times(
+            written, [begins[line] for line in written.origins], self.elements.at
+        )
         for line, _, reason in found:
             reasons.setdefault(line, reason)
         rejects = [Reject(self.source, line, reason, shown(texts[line])) for line, reason in reasons.items()]
-        return self._occurrences(settled, rejects), limit, text.count(b"\n")
+        return self._occurrences(timed, rejects), limit, text.count(b"\n")
 
     def _write(self, document: bytes, line: int, written: Written) -> str | None:
         """Adds a document's quads to the written lines; or why it cannot be used."""

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 from pyoxigraph import Quad, RdfFormat, parse
 
+from penstock.decode.assign_times import Written, assign_times, assign_times_plain
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.elements import Elements
 from penstock.decode.limits import LIMITS, Limits
 from penstock.decode.nquads import ODD, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject
-from penstock.decode.settle import Written, settle, settle_plain
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
 
@@ -135,9 +135,9 @@ class LineDecoder:
         )
         self._terms = len(rows.terms) * 9 // 8  # the next piece is probably like this one
         if not rows.kind.any():
-            settled = settle_plain(rows, self.elements, self.carried, named=self.named)
-            self.carried = settled.last
-            return settled.occurrences([]), limit, rows.lines
+            timed = assign_times_plain(rows, self.elements, self.carried, named=self.named)
+            self.carried = timed.last
+            return timed.occurrences([]), limit, rows.lines
 
         odd = rows.kind == ODD
         written, bad = self._parse_odd(data, rows.offset[odd], rows.start[odd])
@@ -149,17 +149,17 @@ class LineDecoder:
             trusted=True,
             named=self.named,
         )
-        settled = settle(
+        timed = assign_times(
             rows, more, written, self.elements, self.carried, open_ended=not final, named=self.named
         )
         lines = rows.lines
-        if settled.open_offset is not None:
-            lines -= count_newlines(buffer[settled.open_offset : limit])
-            limit = settled.open_offset
-            if settled.mixed:  # rows of what is left for later are among these: scan again
+        if timed.open_offset is not None:
+            lines -= count_newlines(buffer[timed.open_offset : limit])
+            limit = timed.open_offset
+            if timed.mixed:  # rows of what is left for later are among these: scan again
                 found, _, _ = self.decode(memoryview(data)[:limit], first_line=first_line)
                 return found, limit, lines
-        faults = bad + settled.faults(lambda offset: line_at(data, offset))
+        faults = bad + timed.faults(lambda offset: line_at(data, offset))
         rejects, at, line = [], 0, first_line
         for offset, reason in sorted(fault for fault in faults if fault[0] < limit):
             line += count_newlines(buffer[at:offset])
@@ -167,8 +167,8 @@ class LineDecoder:
             rejects.append(Reject(self.source, line, reason, shown(line_at(data, offset))))
             if self.strict:
                 raise strict_error(rejects[0])
-        self.carried = settled.last if settled.open_offset is None else (0, 0)
-        return settled.occurrences(rejects), limit, lines
+        self.carried = timed.last if timed.open_offset is None else (0, 0)
+        return timed.occurrences(rejects), limit, lines
 
     def _parse_odd(
         self, data: bytes | memoryview, begins: np.ndarray, ends: np.ndarray

@@ -2,7 +2,7 @@
 
 The scanner accepts a line only if its bytes are plainly canonical N-Quads (`statements`). Lines that
 are anything else (unusual escapes, comments, odd white space, errors, …) become ODD rows, to be
-settled by a full parser (`lines`), whose output comes back through the scanner as *trusted* text. Terms
+read by a full parser (`lines`), whose output comes back through the scanner as *trusted* text. Terms
 that were seen before in the same buffer are recognised by their bytes and not validated again.
 
 Lines of one graph name that stand together are an element. The scanner says of each compact row where

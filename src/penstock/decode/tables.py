@@ -22,6 +22,7 @@ from pyoxigraph import RdfFormat, parse
 
 from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
+from penstock.decode.assign_times import Written
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.csv_rows import PIECE as CSV_PIECE
 from penstock.decode.csv_rows import CsvRows
@@ -38,7 +39,6 @@ from penstock.decode.mapping.templates import buffers_of
 from penstock.decode.nquads import ODD, STATED, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, concat, empty, merge_terms
 from penstock.decode.portions import LONG, long_texts, portions, room_for_long_texts, rows_at_a_time
-from penstock.decode.settle import Written
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
 from penstock.timeline import NEVER

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from penstock.algebra.relations import ENDED, Meeting, Side
+from penstock.algebra.relations import ENDED, JoinBounds, Side
 from penstock.columns.frame import Frame, Pairs
 from penstock.engine.chains import probe_pairs
 from penstock.engine.expressions import FALSE, TRUE, Evaluator
-from penstock.engine.operators import Clock, Gathering, Matcher, Surroundings, tags_of
-from penstock.engine.store import Store, Until, forever, until_end
+from penstock.engine.operators import BlockingOperator, Clock, Matcher, OperatorContext, tags_of
+from penstock.engine.store import Retention, Store, forever, until_end
 from penstock.plan import steps
 from penstock.plan.step import Step
 
@@ -52,7 +52,7 @@ def at_instants(frame: Frame, instants: np.ndarray) -> Frame:
     return Frame(frame.vars, np.tile(frame.ids, len(instants)), times, times)
 
 
-def waiting(operator: Gathering, side: str, rows: Step, depends_on_stream: bool) -> Waiting:
+def waiting(operator: BlockingOperator, side: str, rows: Step, depends_on_stream: bool) -> Waiting:
     """What an operator holds back of an input until it can be decided."""
     store = operator.store(side, rows.vars, until_end, waits=True)
     passed = None
@@ -80,7 +80,7 @@ class Since(Matcher):
             if part in self.store.parts:
                 keys = self.store.vars
                 index = self._index(part, self.store.parts[part], keys, timed=not part[1])
-                for i, _ in probe_pairs(earliest, list(range(len(keys))), index, self.meeting):
+                for i, _ in probe_pairs(earliest, list(range(len(keys))), index, self.join_bounds):
                     known[i] = True
             self.store.append(earliest.take(~known))
 
@@ -92,35 +92,37 @@ class Since(Matcher):
         return found
 
 
-class AbsenceOperator(Gathering):
+class AbsenceOperator(BlockingOperator):
     """A required side that waits, and other sides in which it looks for partners."""
 
-    def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: Step, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         depends = any(other.reads_stream for other in step.inputs[1:])
         self.waiting = waiting(self, "required", step.required, depends)
         self.matchers: list[Matcher] = []
 
-    def foresee(self) -> None:
+    def build_static_indexes(self) -> None:
         for matcher in self.matchers:
-            matcher.foresee()
+            matcher.build_static_indexes()
 
     def since(self, side: str, other: Step, vars: tuple[str, ...]) -> Since:
         """Remembers since when another input has partners for rows with these columns."""
         shared = tuple(var for var in vars if var in other.vars)
-        since = Since(self.store(side, shared, forever, shared), vars, shared, Meeting(ENDED))
+        since = Since(self.store(side, shared, forever, shared), vars, shared, JoinBounds(ENDED))
         self.matchers.append(since)
         return since
 
 
-class OuterOperator(AbsenceOperator):
+class LeftJoinOperator(AbsenceOperator):
     """LeftJoin, SeqRightJoin, EqLeftJoin."""
 
-    def __init__(self, step: steps.Outer, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.LeftJoin, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         shared = tuple(var for var in step.required.vars if var in step.optional.vars)
-        store = self.store("optional", step.optional.vars, Until(step.meeting.latest_end(Side.RIGHT)), shared)
-        self.optional = Matcher(store, step.required.vars, shared, step.meeting)
+        store = self.store(
+            "optional", step.optional.vars, Retention(step.join_bounds.latest_end(Side.RIGHT)), shared
+        )
+        self.optional = Matcher(store, step.required.vars, shared, step.join_bounds)
         self.matchers.append(self.optional)
         self.combining = Combining(step, step.vars, self.evaluator, self.terms.key)
         self.sought = [
@@ -140,7 +142,7 @@ class OuterOperator(AbsenceOperator):
 class Combining:
     """Required rows with what matches of the optional ones, or alone."""
 
-    def __init__(self, step: steps.Outer, vars: tuple[str, ...], evaluator: Evaluator, key: int) -> None:
+    def __init__(self, step: steps.LeftJoin, vars: tuple[str, ...], evaluator: Evaluator, key: int) -> None:
         self.step = step
         self.vars = vars
         self.seeking = vars + tuple(tag for _, tag in step.tags)
@@ -163,7 +165,7 @@ class Combining:
     def _interval(self, due: Frame, rows: np.ndarray, partners: Frame, which: np.ndarray) -> tuple[str, str]:
         """Where combinations of some rows have theirs from; all of a side are timeless, or none is."""
         sides = (Side.LEFT, due, rows[:1]), (Side.RIGHT, partners, which[:1])
-        return self.step.meeting.interval_of(
+        return self.step.join_bounds.interval_of(
             side for side, frame, first in sides if (frame.start[first] > frame.end[first]).any()
         )
 
@@ -177,11 +179,11 @@ class Combining:
         return frame
 
 
-class WithoutOperator(AbsenceOperator):
+class MinusOperator(AbsenceOperator):
     """MINUS."""
 
-    def __init__(self, step: steps.Without, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.Minus, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.absent = self.since("absent", step.absent, step.required.vars)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
@@ -191,11 +193,11 @@ class WithoutOperator(AbsenceOperator):
         yield due.take(~self.absent.found(due, sharing=True))
 
 
-class MarkOperator(AbsenceOperator):
+class ExistsMarkOperator(AbsenceOperator):
     """EXISTS as a column."""
 
-    def __init__(self, step: steps.Mark, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.ExistsMark, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.sought = self.since("sought", step.sought, step.required.vars)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from penstock.algebra.relations import ANY, INTERSECTS, Meeting, Side
+from penstock.algebra.relations import ANY, INTERSECTS, JoinBounds, Side
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
 from penstock.engine.store import Rows
 from penstock.timeline import NEVER
 
 NO_PREFILTERS = np.empty((0, 5))
-AT_ANY_TIME = Meeting(ANY)
+AT_ANY_TIME = JoinBounds(ANY)
 
 
 def _empty_nodes(count: int, width: int) -> np.ndarray:
@@ -53,7 +53,7 @@ class Index:
         self.linked = self.filled = 0
         self.slots = np.full(64, -1, np.int64)
         self.nodes = _empty_nodes(0, kernels.KEYS + len(self.columns))
-        self._shared = False  # nodes and slots are an image's: others look at them too
+        self._shared = False  # nodes and slots are a snapshot's: others look at them too
         if not timed:
             rows.indexes.append(self)
             self._begin_with_image()
@@ -70,7 +70,7 @@ class Index:
             self._shared = True
 
     def _own(self) -> None:
-        """Before anything is written: what was an image's is copied."""
+        """Before anything is written: what was a snapshot's is copied."""
         if self._shared:
             nodes = _empty_nodes(*self.nodes.shape)
             nodes[:] = self.nodes
@@ -128,18 +128,18 @@ class Index:
         self.linked = last
 
 
-def _within(meeting: Meeting) -> int:
-    return kernels.UNLIMITED if meeting.longest_hull is None else meeting.longest_hull
+def _within(join_bounds: JoinBounds) -> int:
+    return kernels.UNLIMITED if join_bounds.longest_hull is None else join_bounds.longest_hull
 
 
-def _reach(meeting: Meeting, *, starts: bool = False) -> np.ndarray:
+def _reach(join_bounds: JoinBounds, *, starts: bool = False) -> np.ndarray:
     """For a left and a right row, the least time of partners, after its start and its end.
 
     `starts`: those of a left row are told by when they start, all others by when they end.
     """
     limits = (
-        meeting.earliest_start(Side.LEFT) if starts else meeting.earliest_end(Side.LEFT),
-        meeting.earliest_end(Side.RIGHT),
+        join_bounds.earliest_start(Side.LEFT) if starts else join_bounds.earliest_end(Side.LEFT),
+        join_bounds.earliest_end(Side.RIGHT),
     )
     after = ((limit.after_start, limit.after_end) for limit in limits)
     return np.array([[-kernels.UNLIMITED if each is None else each for each in row] for row in after])
@@ -158,7 +158,7 @@ class Pairing:
         right: Rows,
         left_keys: list[int],
         right_keys: list[int],
-        meeting: Meeting,
+        join_bounds: JoinBounds,
         timeless: bool,
         prefilters: np.ndarray = NO_PREFILTERS,
         numbers: tuple[int | None, int | None] = (None, None),
@@ -166,17 +166,17 @@ class Pairing:
         presence: bool = False,
     ) -> None:
         if presence:
-            meeting, timeless = Meeting(INTERSECTS), False
+            join_bounds, timeless = JoinBounds(INTERSECTS), False
         elif timeless:
-            meeting = AT_ANY_TIME
-        self.mask = meeting.mask
-        self.within = _within(meeting)
+            join_bounds = AT_ANY_TIME
+        self.mask = join_bounds.mask
+        self.within = _within(join_bounds)
         self.sequence = self.mask == kernels.SEQ
         # Where all rows of a key meet, no probe can leave a chain early: their order does not matter.
         self.by_time = self.mask != kernels.ANY or self.within != kernels.UNLIMITED
-        self.reach = _reach(meeting, starts=self.sequence)
+        self.reach = _reach(join_bounds, starts=self.sequence)
         self.prefilters = prefilters
-        equal = meeting.relation.same_interval
+        equal = join_bounds.relation.same_interval
         self.left = Index(
             left, left_keys, with_time=equal, timed=not timeless, number=numbers[0], presence=presence
         )
@@ -225,18 +225,18 @@ class Pairing:
 
 
 def probe_pairs(
-    frame: Frame, keys: list[int], index: Index, meeting: Meeting
+    frame: Frame, keys: list[int], index: Index, join_bounds: JoinBounds
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(frame rows, indexed rows) that agree on the key and meet in time, in portions."""
     index.sync()
     if not index.timed:
-        meeting = AT_ANY_TIME
+        join_bounds = AT_ANY_TIME
     nodes = _empty_nodes(len(frame), kernels.KEYS + len(keys))
     kernels.fill_nodes(
         frame.ids, np.array(keys, np.int64), -1, frame.start, frame.end, 0, len(frame), index.timed,
         index.with_time, nodes,
     )  # fmt: skip
-    mask, within, reach = meeting.mask, _within(meeting), _reach(meeting)
+    mask, within, reach = join_bounds.mask, _within(join_bounds), _reach(join_bounds)
     yield from _portions(
         lambda cursor, out_left, out_right: kernels.probe(
             mask, within, reach, cursor, nodes, index.nodes, index.slots, out_left, out_right

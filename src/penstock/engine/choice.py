@@ -21,11 +21,11 @@ _LINEAR: dict[type[Step], type[Operator]] = {
     steps.Scan: operators.ScanOperator,
     steps.Table: operators.TableOperator,
     steps.Rename: operators.RenameOperator,
-    steps.Select: operators.SelectOperator,
+    steps.Filter: operators.FilterOperator,
     steps.Compute: operators.ComputeOperator,
     steps.Columns: operators.ColumnsOperator,
     steps.Merge: operators.MergeOperator,
-    steps.Tagged: operators.TaggedOperator,
+    steps.CorrelationTag: operators.CorrelationTagOperator,
     steps.Join: operators.JoinOperator,
     walks.Expand: ExpandOperator,
     **IN_WINDOWS,
@@ -35,12 +35,12 @@ _LINEAR: dict[type[Step], type[Operator]] = {
 _STAYING: dict[type[Step], type[Operator]] = {
     **_LINEAR,
     steps.Unique: operators.UniqueOperator,
-    steps.Domain: operators.DomainOperator,
-    walks.Reach: paths.ReachOperator,
+    steps.OuterBindings: operators.OuterBindingsOperator,
+    walks.PathWalk: paths.PathWalkOperator,
     steps.Sliced: operators.SlicedOperator,
-    steps.Outer: absence.OuterOperator,
-    steps.Without: absence.WithoutOperator,
-    steps.Mark: absence.MarkOperator,
+    steps.LeftJoin: absence.LeftJoinOperator,
+    steps.Minus: absence.MinusOperator,
+    steps.ExistsMark: absence.ExistsMarkOperator,
     steps.Aggregated: instants.AggregatedOperator,
     steps.Ordered: instants.OrderedOperator,
     steps.Asked: instants.AskedOperator,
@@ -53,7 +53,7 @@ _LEAVING = {**_LINEAR, **CHANGING, **WINDOWS}
 
 def operator_of(step: Step) -> type[Operator]:
     """What runs a step, by whether its rows, or those of its inputs, can leave."""
-    leave = step.changes or any(below.changes for below in step.inputs)
+    leave = step.retractable or any(below.retractable for below in step.inputs)
     found = (_LEAVING if leave else _STAYING).get(type(step))
     if found is None:
         raise UnknownNode(step, f"how it runs where rows {'can leave' if leave else 'stay'}")

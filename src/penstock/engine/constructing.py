@@ -9,20 +9,20 @@ import numpy as np
 from penstock.algebra.nodes import Var
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
-from penstock.engine.operators import Clock, Gathering, Seen, Surroundings, is_literal
+from penstock.engine.operators import BlockingOperator, Clock, OperatorContext, Seen, is_literal
 from penstock.engine.presence import uncut
 from penstock.engine.store import until_end
 from penstock.functions import chance
-from penstock.plan import hidden, steps
+from penstock.plan import steps, system_columns
 from penstock.terms import BlankNode
 from penstock.timeline import is_timeless
 
 
-class ConstructedOperator(Gathering):
+class ConstructedOperator(BlockingOperator):
     """Each triple occurrence once: the result is a set, like the stream that it enters."""
 
-    def __init__(self, step: steps.Constructed, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.Constructed, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.template = Template(step, self.terms)
         self.seen = Seen(self.store("seen", step.vars, until_end))
 
@@ -47,7 +47,7 @@ class Template:
             made = frame.binding(self.step.vars, np.stack(columns))
             made = made.take((made.ids[: len(steps.TRIPLE)] != 0).all(axis=0))
             sound = ~is_literal(made.ids[0], self.terms)
-            if not self.step.workings:
+            if not self.step.internal:
                 sound &= self._is_iri(made.ids[1])
             triples.append(made.take(sound))
         return Frame.concat(triples, self.step.vars)
@@ -69,7 +69,7 @@ class Template:
             bindings = [
                 (var, self.terms.term(id_))
                 for var, id_ in zip(frame.vars, ids, strict=True)
-                if id_ and hidden.is_variable(var)
+                if id_ and system_columns.is_variable(var)
             ]
             interval = (None, None) if is_timeless(start, end) else (start, end)
             seed = chance.solution_seed(bindings, *interval)

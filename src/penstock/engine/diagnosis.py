@@ -12,14 +12,14 @@ from penstock.algebra.printing import to_sexpr
 from penstock.algebra.relations import ANY
 from penstock.engine.counting import RowCounts
 from penstock.engine.network import Network
-from penstock.plan import hidden, steps
+from penstock.plan import steps, system_columns
 from penstock.plan.analysis.keys import ELEMENT_KEY
 from penstock.plan.compilation.prefilters import prefilters_for
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.repetitions import RunsBetween
 from penstock.plan.sources import streams
 from penstock.plan.step import SameColumns, Step
-from penstock.plan.walks import Expand, Reach
+from penstock.plan.walks import Expand, PathWalk
 from penstock.plan.windowing import Stamped
 from penstock.plan.wording import expression_text, in_words
 from penstock.terms import NamedNode
@@ -170,13 +170,13 @@ class _Search:
     def _patterns(self, step: Step) -> str:
         return in_words(f"`{self.pattern(leaf)}`" for leaf in self.leaves(step)) or "a part without patterns"
 
-    def _condition(self, step: steps.Select, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    def _condition(self, step: steps.Filter, names: Mapping[str, str] = MappingProxyType({})) -> str:
         return f"FILTER ({expression_text(step.condition, self.prefixes, names)})"
 
     def _of_pattern(self, leaf: Step) -> str:
         scan, text = _scan_of(leaf), f"`{self.pattern(leaf)}`"
         at, matched = self.place[scan], self.matched(leaf)
-        filters = [step for step in leaf.walk() if isinstance(step, steps.Select)]
+        filters = [step for step in leaf.walk() if isinstance(step, steps.Filter)]
         if matched and filters:
             # Rows that comparisons with constants rule out do not even reach the filters.
             guilty, rows = filters, matched
@@ -211,16 +211,16 @@ class _Search:
 
     def _of_step(self, step: Step) -> str:
         match step:
-            case steps.Select(input=Stamped()):
+            case steps.Filter(input=Stamped()):
                 return (
                     f"a run lies between what has time: none of {_count(self.given(step.input))} of"
                     f" {self._patterns(step.input)} has"
                 )
-            case steps.Select():
+            case steps.Filter():
                 return f"{self._condition(step)} let none of {_count(self.given(step.input))} through"
             case steps.Join():
                 return self._of_join(step)
-            case Reach():
+            case PathWalk():
                 return f"no way along {self._patterns(step)} leads to an end of its path"
             case Expand():
                 along = in_words(dict.fromkeys(map(self._patterns, step.labels)))
@@ -234,7 +234,7 @@ class _Search:
                     f" what begins and ends one ({_count(self.given(step.required))} of"
                     f" {self._patterns(step.required)}), or time has not passed its end"
                 )
-            case steps.Without():
+            case steps.Minus():
                 return f"MINUS removed all {_count(self.given(step.required))}"
             case steps.Sliced():
                 return f"OFFSET and LIMIT left none of {_count(self.given(step.inputs[0]))}"
@@ -243,7 +243,7 @@ class _Search:
                     f"the template makes no triple from {_count(self.given(step.input))}: a variable of it"
                     " is unbound, or a literal would be a subject or predicate"
                 )
-            case steps.Outer() | steps.Mark() | steps.Aggregated() | steps.Ordered() | steps.Asked():
+            case steps.LeftJoin() | steps.ExistsMark() | steps.Aggregated() | steps.Ordered() | steps.Asked():
                 return (
                     f"{_count(self.given(step.inputs[0]))} of {self._patterns(step.inputs[0])} wait until"
                     " time has passed their end"
@@ -252,7 +252,7 @@ class _Search:
         return f"nothing is left of {' and '.join(inputs)}"
 
     def _of_join(self, step: steps.Join) -> str:
-        shared = [self._variable(var) for var in step.shared if hidden.is_variable(var)]
+        shared = [self._variable(var) for var in step.shared if system_columns.is_variable(var)]
         wanted = [f"with the same {in_words(shared)}"] if shared else []
         if step.relation.words:
             wanted.append(step.relation.words)

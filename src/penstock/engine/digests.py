@@ -209,7 +209,7 @@ def _give_timeless(net: Network, static: Mapping[int, str]) -> list[bool]:
         # What is decided by instants of streams has intervals; what EXISTS asks for has none.
         if any(below.reads_stream for below in step.awaited):
             return False
-        return bool(step.gives(inputs)) or isinstance(step, steps.Domain)
+        return bool(step.gives(inputs)) or isinstance(step, steps.OuterBindings)
 
     while waiting:
         at = waiting.pop()

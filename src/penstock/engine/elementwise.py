@@ -2,7 +2,7 @@
 
 All of an element is in one piece of decoded input, so nothing has to be waited for and nothing to be
 remembered: a shard is opened for each piece, with what static knowledge has become in its operators
-(`engine/image.py`), gives its answers, and is gone. Only the answers go through the exchange.
+(`engine/static_snapshot.py`), gives its answers, and is gone. Only the answers go through the exchange.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from penstock.columns.frame import Frame
 from penstock.columns.terms import TermChunk
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.counting import RowCounts
-from penstock.engine.image import Image, image_by
 from penstock.engine.matching import Matching, frame_of
 from penstock.engine.network import Network
 from penstock.engine.shard import Shard
+from penstock.engine.static_snapshot import StaticSnapshot, snapshot_of
 from penstock.engine.tuning import Tuning
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan.sources import Stream, streams
@@ -50,22 +50,22 @@ class ElementSteps:
     tuning: Tuning
     key: int
 
-    def shard(self, graphs: Sequence[StaticGraph] = (), image: Image | None = None) -> Shard:
+    def shard(self, graphs: Sequence[StaticGraph] = (), snapshot: StaticSnapshot | None = None) -> Shard:
         return Shard(
-            self.net, self.names, {}, self.outputs, list(graphs), self.now, self.tuning, self.key, image
+            self.net, self.names, {}, self.outputs, list(graphs), self.now, self.tuning, self.key, snapshot
         )  # fmt: skip
 
-    def image(self, graphs: Sequence[StaticGraph] = ()) -> Image:
+    def snapshot(self, graphs: Sequence[StaticGraph] = ()) -> StaticSnapshot:
         """What static graphs become in the operators."""
-        return image_by(lambda: self.shard(graphs))
+        return snapshot_of(lambda: self.shard(graphs))
 
 
 @dataclass(frozen=True, eq=False)
 class Elementwise:
-    """The same steps, with the image of static knowledge: they answer elements."""
+    """The same steps, with the snapshot of static knowledge: they answer elements."""
 
     steps: ElementSteps
-    image: Image
+    snapshot: StaticSnapshot
 
     @cached_property
     def _matching(self) -> dict[int, Matching]:
@@ -80,7 +80,7 @@ class Elementwise:
     @cached_property
     def _static(self) -> RowCounts:
         """The rows that steps have of static knowledge."""
-        return RowCounts.from_json(self.image.about["counts"])
+        return RowCounts.from_json(self.snapshot.about["counts"])
 
     def answered(self, stream: int, occurrences: Occurrences) -> Answered:
         """The answers to the elements of a piece."""
@@ -115,7 +115,7 @@ class Elementwise:
                 )
         if not frames:
             return Answered({}, TermChunk(), counts)
-        shard = self.steps.shard(image=self.image)
+        shard = self.steps.shard(snapshot=self.snapshot)
         answers = shard.answer_once(frames, occurrences.terms)
         ids = [frame.ids.reshape(-1) for frame in answers.values()]
         terms = shard.terms.subset(np.concatenate([np.empty(0, np.int64), *ids]))

@@ -9,8 +9,8 @@ from penstock.columns.ids import id_of
 from penstock.columns.terms import TermChunk
 from penstock.engine.tuning import Tuning
 from penstock.knowledge.graphs import StaticGraph
-from penstock.plan.hidden import ELEMENT
 from penstock.plan.steps import Scan
+from penstock.plan.system_columns import ELEMENT
 from penstock.timeline import TIMELESS_END, TIMELESS_START
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from penstock.columns.frame import Frame
-from penstock.engine.operators import Clock, Gathering, Surroundings
+from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
 from penstock.engine.store import forever
 from penstock.jit import njit
 from penstock.plan.walks import Expand
 
 
-class ExpandOperator(Gathering):
+class ExpandOperator(BlockingOperator):
     """Finds for each row where walks lead from its node. All triples are there before the first row is.
 
     Nothing is remembered of walks: what is found from a node is the same as often as it is asked for.
     """
 
-    def __init__(self, step: Expand, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: Expand, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.edges = [self.store(f"labels{i}", label.vars, forever) for i, label in enumerate(step.labels)]
         self.walked = 0  # steps of walks that were taken
         self._graph: tuple[list[tuple[int, int]], ProductGraph] | None = None

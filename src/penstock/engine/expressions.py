@@ -30,7 +30,7 @@ from penstock.functions.temporal import Duration, Moment
 from penstock.functions.values import value_of
 from penstock.jit import njit
 from penstock.plan.compilation.sieves import constant_comparison
-from penstock.plan.hidden import BEGAN, is_variable, other, own
+from penstock.plan.system_columns import BEGAN, is_variable, other, own
 from penstock.terms import Literal, Term
 from penstock.timeline import LONGEST, SECOND, is_timeless
 

@@ -12,20 +12,20 @@ from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermTable
 from penstock.engine.absence import waiting
 from penstock.engine.expressions import FALSE, TRUE
-from penstock.engine.operators import Clock, Gathering, Surroundings
+from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
 from penstock.functions.aggregates import aggregate
 from penstock.functions.ordering import order_key, total_key
-from penstock.plan import hidden, steps
+from penstock.plan import steps, system_columns
 from penstock.plan.step import Step
 from penstock.terms import XSD, Literal
 from penstock.timeline import NEVER, TIMELESS_END, TIMELESS_START
 
 
-class InstantOperator(Gathering):
+class InstantOperator(BlockingOperator):
     """Collects the rows of each instant until it has passed."""
 
-    def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: Step, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.depends_on_stream = step.input.reads_stream
         self.waiting = waiting(self, "waiting", step.input, self.depends_on_stream)
 
@@ -38,8 +38,8 @@ class InstantOperator(Gathering):
 
 
 class AggregatedOperator(InstantOperator):
-    def __init__(self, step: steps.Aggregated, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.Aggregated, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.aggregating = Aggregating(step, self.terms)
         if step.groups is not None:
             self.groups = waiting(self, "groups", step.groups, self.depends_on_stream)
@@ -105,11 +105,11 @@ class Aggregating:
         if argument is None:
             if not call.distinct:
                 return self.terms.add(Literal(str(len(rows)), datatype=XSD.integer))
-            bindings = np.flatnonzero([hidden.is_variable(var) for var in frame.vars])
+            bindings = np.flatnonzero([system_columns.is_variable(var) for var in frame.vars])
             solutions = frame.ids[np.ix_(bindings, rows)].T.tolist()
             return self._term(aggregate(call, [tuple(each) for each in solutions]))
         column = frame.column(argument)[rows].tolist()
-        if argument == hidden.BEGAN:  # an instant, not a term
+        if argument == system_columns.BEGAN:  # an instant, not a term
             return min(filter(None, column), default=0)
         return self._term(aggregate(call, [self.terms.term(id_) if id_ else None for id_ in column]))
 
@@ -143,13 +143,15 @@ class Ordering:
             return due
         # Last key first, as lexsort wants it: the interval, all columns by name, the keys, what is apart.
         start = np.where(due.timeless_mask(), NEVER, due.start)
-        deciding = filter(hidden.is_variable, self.step.vars if self.step.ties is None else self.step.ties)
+        deciding = filter(
+            system_columns.is_variable, self.step.vars if self.step.ties is None else self.step.ties
+        )
         ties = [self._ranks(due.column(var), total_key) for var in sorted(deciding, reverse=True)]
         keys = []
         for var, descending in reversed(self.step.keys):
             ranks = self._ranks(due.column(var), order_key)
             keys.append(-ranks if descending else ranks)
-        return due.take(np.lexsort([due.column(hidden.BEGAN), due.end, start, *ties, *keys, apart]))
+        return due.take(np.lexsort([due.column(system_columns.BEGAN), due.end, start, *ties, *keys, apart]))
 
     def _ranks(self, column: np.ndarray, key) -> np.ndarray:
         """For each id, its place in the order of terms; equal keys have equal places."""

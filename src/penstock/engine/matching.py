@@ -15,8 +15,8 @@ from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
 from penstock.columns.interning import frozen
 from penstock.jit import njit
-from penstock.plan.hidden import ELEMENT, is_variable
 from penstock.plan.steps import Scan
+from penstock.plan.system_columns import ELEMENT, is_variable
 
 _ANYTHING = 0
 """In place of an object: any. No term has this id."""

@@ -69,7 +69,7 @@ class Network:
     edges: list[Edge] = field(default_factory=list)
     units: list[Unit] = field(default_factory=list)
     unit_of: list[int] = field(default_factory=list)  # of each step
-    telling: dict[int, int] = field(default_factory=dict)
+    notifies: dict[int, int] = field(default_factory=dict)
     """The steps that write a graph of which somebody wants to know the instants, and its number."""
 
     def places(self, generation: int = 0) -> dict[Step, int]:
@@ -106,9 +106,9 @@ def network(results: Iterable[tuple[Step, int]]) -> Network:
             net.edges.append(Edge(source, target, slot, delayed=step.delayed(slot)))
     for rules, scans in rules_and_scans(net.steps):
         net.edges += [Edge(rule, scan, 0, derived=True) for rule in rules for scan in scans]
-    net.telling, told = _instants_told(net.steps)
+    net.notifies, notified = _instants_notified(net.steps)
     order = [(edge.source, edge.target) for edge in net.edges]
-    circles = components(len(net.steps), order + told)
+    circles = components(len(net.steps), order + notified)
     net.unit_of = [0] * len(net.steps)
     for number, circle in enumerate(circles):
         for step in circle:
@@ -124,7 +124,7 @@ def network(results: Iterable[tuple[Step, int]]) -> Network:
 
 def _instance(step: Step, generation: int) -> tuple[Step, int]:
     """A step as a query of a generation has it."""
-    if generation and not step.inputs and step.changes:
+    if generation and not step.inputs and step.retractable:
         raise QueryError(
             "a query that begins later cannot read triples that are there already and may leave again",
             hint="begin a new checkpoint, with all queries",
@@ -132,19 +132,19 @@ def _instance(step: Step, generation: int) -> tuple[Step, int]:
     return step, generation if step.remembers else 0
 
 
-def _instants_told(all_steps: list[Step]) -> tuple[dict[int, int], list[tuple[int, int]]]:
+def _instants_notified(all_steps: list[Step]) -> tuple[dict[int, int], list[tuple[int, int]]]:
     """Which steps tell when they give something, by which number, and whom: these run after them."""
     wanted: dict[int, list[int]] = {}
     for place, step in enumerate(all_steps):
         for number in step.instants if step.waits else ():
             wanted.setdefault(number if number >= 0 else filled(number), []).append(place)
-    telling = {
+    notifies = {
         place: number
         for place, step in enumerate(all_steps)
         if step.feeds and step.target is not None
         and (number := written_number(step.target)) in wanted
     }  # fmt: skip
-    return telling, [(place, other) for place, number in telling.items() for other in wanted[number]]
+    return notifies, [(place, other) for place, number in notifies.items() for other in wanted[number]]
 
 
 def _unit(net: Network, place: int, circle: list[int], inside: list[Edge]) -> Unit:

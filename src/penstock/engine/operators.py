@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.algebra.base import UnknownNode
-from penstock.algebra.relations import ANY, Meeting, Side
+from penstock.algebra.relations import ANY, JoinBounds, Side
 from penstock.columns import ids as term_ids
 from penstock.columns.frame import Frame, Pairs
 from penstock.columns.instants import sorted_unique
@@ -24,9 +24,9 @@ from penstock.engine import kernels
 from penstock.engine.chains import AT_ANY_TIME, NO_PREFILTERS, Index, Pairing, probe_pairs
 from penstock.engine.expressions import Evaluator
 from penstock.engine.presence import consolidated
-from penstock.engine.store import Rows, Store, Until, forever, until_end, until_left, until_there
+from penstock.engine.store import Retention, Rows, Store, forever, until_end, until_present, while_present
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.plan import hidden, steps
+from penstock.plan import steps, system_columns
 from penstock.plan.compilation.prefilters import Prefilters, prefilters_for
 from penstock.plan.step import Step
 from penstock.timeline import NEVER
@@ -69,7 +69,7 @@ class Clock:
 
 
 @dataclass
-class Surroundings:
+class OperatorContext:
     """What the operators of a shard share."""
 
     terms: TermTable
@@ -82,28 +82,28 @@ class Surroundings:
 class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come to it
     """One step at run time. `stores` is everything it remembers."""
 
-    def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
+    def __init__(self, step: Step, name: str, context: OperatorContext) -> None:
         self.step = step
         self.timed = step.waits  # it may have something to say without new rows, when time moves on
         self.name = name
-        self.terms = surroundings.terms
-        self.evaluator = surroundings.evaluator
-        self.tuning = surroundings.tuning
+        self.terms = context.terms
+        self.evaluator = context.evaluator
+        self.tuning = context.tuning
         self.stores: list[Store] = []
 
     def store(
-        self, side: str, vars: tuple[str, ...], until: Until, split=(), *, waits: bool = False
+        self, side: str, vars: tuple[str, ...], until: Retention, split=(), *, waits: bool = False
     ) -> Store:
         """A store of this operator; `waits`: its rows only wait for their instant."""
         # What is static all queries know; else those that begin later would read what they must not.
         if self.step.memoryless and all(below.reads_stream for below in self.step.inputs):
             raise UnknownNode(self.step, "that it remembers something")
-        if self.step.changes:
+        if self.step.retractable:
             # An interval that is long past can come or leave at any instant.
-            until = until_there if waits else until_left
+            until = until_present if waits else while_present
         elif self.step.belated and not waits:
             until = forever
-        store = Store(f"{self.name}.{side}", vars, until, split, self.tuning, changing=self.step.changes)
+        store = Store(f"{self.name}.{side}", vars, until, split, self.tuning, changing=self.step.retractable)
         self.stores.append(store)
         return store
 
@@ -117,11 +117,11 @@ class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come 
         """Ids that it may give again, beside those in its stores."""
         return ()
 
-    def foresee(self) -> None:  # noqa: B027 — most have nothing to do
-        """Makes the indexes of timeless rows that rows with time will look into, for an image."""
+    def build_static_indexes(self) -> None:  # noqa: B027 — most have nothing to do
+        """Makes the indexes of timeless rows that rows with time will look into, for a snapshot."""
 
 
-class Gathering(Operator):
+class BlockingOperator(Operator):
     """An operator that runs when all new rows of its inputs are there."""
 
     @abstractmethod
@@ -129,16 +129,16 @@ class Gathering(Operator):
         """The new rows, given those of the inputs and where time stands."""
 
 
-class ScanOperator(Gathering):
+class ScanOperator(BlockingOperator):
     """Hands on the rows that were matched before the exchange."""
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         yield Frame.concat(inputs, self.step.vars)
 
 
-class TableOperator(Gathering):
-    def __init__(self, step: steps.Table, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+class TableOperator(BlockingOperator):
+    def __init__(self, step: steps.Table, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.timed = True
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
@@ -148,7 +148,7 @@ class TableOperator(Gathering):
             yield Frame.timeless(vars, np.array(cells, np.int64).reshape(len(rows), len(vars)).T.copy())
 
 
-class RowByRow(Operator):
+class RowOperator(Operator):
     """An operator that makes of each row at most one, whatever the others are and wherever time stands.
 
     It is applied to each portion as soon as it is there: of the combinations of a join, those that a
@@ -160,18 +160,18 @@ class RowByRow(Operator):
         """What becomes of these rows."""
 
 
-class RenameOperator(RowByRow):
+class RenameOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
         return frame.renamed(self.step.vars)
 
 
-class SelectOperator(RowByRow):
+class FilterOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
         kept = self.evaluator.holds(self.step.condition, frame)
         return frame if kept.all() else frame.take(kept)
 
 
-class ComputeOperator(RowByRow):
+class ComputeOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
         step = self.step
         column = self.evaluator.column(step.expression, frame, f"?{step.var}", step.unseeded)
@@ -182,12 +182,12 @@ class ComputeOperator(RowByRow):
         return frame.extended(self.step.var, column)
 
 
-class ColumnsOperator(RowByRow):
+class ColumnsOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
         return frame.project(self.step.vars)
 
 
-class MergeOperator(RowByRow):
+class MergeOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
         return frame.project(self.step.vars)
 
@@ -295,9 +295,9 @@ class Seen:
         return hashes, prev, slots
 
 
-class UniqueOperator(Gathering):
-    def __init__(self, step: steps.Unique, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+class UniqueOperator(BlockingOperator):
+    def __init__(self, step: steps.Unique, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.seen = Seen(self.store("seen", step.vars, until_end))
         self._timeless: Index | None = None
 
@@ -322,11 +322,11 @@ class UniqueOperator(Gathering):
         if rows is None or not rows.count:
             return None
         if self._timeless is None:
-            columns = [i for i, var in enumerate(self.step.vars) if var != hidden.ELEMENT]
+            columns = [i for i, var in enumerate(self.step.vars) if var != system_columns.ELEMENT]
             self._timeless = Index(rows, columns, timed=False)
         return self._timeless
 
-    def foresee(self) -> None:
+    def build_static_indexes(self) -> None:
         if self.step.subsume and (index := self._timeless_index()) is not None:
             index.sync()
 
@@ -344,22 +344,22 @@ def tags_of(frame: Frame, columns: tuple[str, ...], key: int, version: int = 0) 
     return tags
 
 
-class TaggedOperator(RowByRow):
+class CorrelationTagOperator(RowOperator):
     """What an outer solution of EXISTS is told by. What was found for it holds for a version of static
     knowledge: in the next one it is asked for anew."""
 
-    def __init__(self, step: steps.Tagged, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
-        self.surroundings = surroundings
+    def __init__(self, step: steps.CorrelationTag, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
+        self.context = context
 
     def apply(self, frame: Frame) -> Frame:
-        tags = tags_of(frame, self.step.of, self.terms.key, self.surroundings.version)
+        tags = tags_of(frame, self.step.of, self.terms.key, self.context.version)
         return frame.extended(self.step.tag, tags)
 
 
-class DomainOperator(Gathering):
-    def __init__(self, step: steps.Domain, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+class OuterBindingsOperator(BlockingOperator):
+    def __init__(self, step: steps.OuterBindings, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.seen = Seen(self.store("seen", step.vars, forever))
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
@@ -372,23 +372,23 @@ def may_grow(step: Step) -> bool:
     return step.reads_stream or any(below.gives_belated or below.instants for below in step.walk())
 
 
-class JoinOperator(Gathering):
+class JoinOperator(BlockingOperator):
     """Join, SeqJoin, EqJoin …: each side is remembered as long as a partner can come."""
 
-    def __init__(self, step: steps.Join, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.Join, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.left = self.store("left", step.left.vars, self._needed(Side.LEFT, step.right), step.shared)
         self.right = self.store("right", step.right.vars, self._needed(Side.RIGHT, step.left), step.shared)
         self.pairings: dict[tuple, Pairing] = {}
         self.prefilters: Prefilters | None = None
         # Where intervals do not matter and both sides change, rows find those that are there with them.
-        anytime = step.relation == ANY and step.meeting.longest_hull is None
-        self.by_presence = anytime and step.left.changes and step.right.changes
+        anytime = step.relation == ANY and step.join_bounds.longest_hull is None
+        self.by_presence = anytime and step.left.retractable and step.right.retractable
         self.left.leaving_apart = self.right.leaving_apart = self.by_presence
 
-    def _needed(self, side: Side, partners: Step) -> Until:
+    def _needed(self, side: Side, partners: Step) -> Retention:
         """Until when rows of a side are needed: not at all once they have met partners that are all there."""
-        return Until(self.step.meeting.latest_end(side)) if may_grow(partners) else until_end
+        return Retention(self.step.join_bounds.latest_end(side)) if may_grow(partners) else until_end
 
     def read_by(self, readers: Sequence[Step]) -> None:
         self.prefilters = prefilters_for(self.step, readers)
@@ -404,12 +404,12 @@ class JoinOperator(Gathering):
             lefts = self.left.parts[left_part].frame(self.left.vars)
             rights = self.right.parts[right_part].frame(self.right.vars)
             timeless = (side for side, part in zip(Side, (left_part, right_part), strict=True) if part[1])
-            interval = self.step.meeting.interval_of(timeless)
+            interval = self.step.join_bounds.interval_of(timeless)
             for i, j in pairing.join():
                 pairs = Pairs(lefts, i, rights, j, self.step.vars, interval)
-                if self.step.changes:
+                if self.step.retractable:
                     pairs = pairs.take(pairs.since < pairs.until)
-                yield self._put_together(pairs) if self.step.takes_back else pairs
+                yield self._put_together(pairs) if self.step.emits_retractions else pairs
 
     def _put_together(self, pairs: Pairs) -> Frame:
         """The combinations without those that cancel out: rows were taken back before a partner came."""
@@ -418,7 +418,7 @@ class JoinOperator(Gathering):
             (self.left, pairs.left, pairs.left_rows),
             (self.right, pairs.right, pairs.right_rows),
         ):
-            if side.changes:
+            if side.retractable:
                 looks = int(np.count_nonzero(np.take(side.weight, rows) < 0))
                 store.taken_back(looks)
                 cost += looks
@@ -441,7 +441,7 @@ class JoinOperator(Gathering):
                     right_rows,
                     [self.left.vars.index(var) for var in keys],
                     [self.right.vars.index(var) for var in keys],
-                    self.step.meeting,
+                    self.step.join_bounds,
                     left_part[1] or right_part[1],
                     *self._prefiltering(),
                     presence=self.by_presence,
@@ -465,7 +465,7 @@ class JoinOperator(Gathering):
     def restored(self) -> None:
         self._pair_up(Frame.empty(self.left.vars), Frame.empty(self.right.vars))
 
-    def foresee(self) -> None:
+    def build_static_indexes(self) -> None:
         for store, below in ((self.left, self.step.left), (self.right, self.step.right)):
             if below.reads_stream:
                 store.part(store.usual)
@@ -475,11 +475,11 @@ class JoinOperator(Gathering):
 class Matcher:
     """Finds the compatible rows of a store for the rows of a frame."""
 
-    def __init__(self, store: Store, vars: tuple[str, ...], shared: tuple[str, ...], meeting: Meeting):
+    def __init__(self, store: Store, vars: tuple[str, ...], shared: tuple[str, ...], join_bounds: JoinBounds):
         self.store = store
         self.vars = vars
         self.shared = shared
-        self.meeting = meeting
+        self.join_bounds = join_bounds
         self._divider = Store("", vars, forever, shared)
         self._indexes: dict[tuple, Index] = {}
 
@@ -495,15 +495,15 @@ class Matcher:
                     continue
                 both = self._divider.bound(part) & self.store.bound(other)
                 keys = tuple(var for var in self.shared if var in both)
-                if sharing and not any(map(hidden.is_variable, keys)):
+                if sharing and not any(map(system_columns.is_variable, keys)):
                     continue
                 index = self._index(other, rows, keys, timed=not (part[1] or other[1]))
                 columns = [self.vars.index(var) for var in keys]
                 partners = rows.frame(self.store.vars)
-                for i, j in probe_pairs(left, columns, index, self.meeting):
+                for i, j in probe_pairs(left, columns, index, self.join_bounds):
                     yield left.ids[-1][i], partners, j
 
-    def foresee(self) -> None:
+    def build_static_indexes(self) -> None:
         """Makes the indexes of timeless rows that are looked into, if all shared variables are bound."""
         for part, rows in self.store.parts.items():
             if part[1] and rows.count:
@@ -513,12 +513,12 @@ class Matcher:
     def _index(self, part: tuple, rows: Rows, keys: tuple[str, ...], timed: bool) -> Index:
         if (part, keys, timed) not in self._indexes:
             columns = [self.store.vars.index(var) for var in keys]
-            with_time = timed and self.meeting.relation.same_interval
+            with_time = timed and self.join_bounds.relation.same_interval
             self._indexes[part, keys, timed] = Index(rows, columns, with_time=with_time, timed=timed)
         return self._indexes[part, keys, timed]
 
 
-class SlicedOperator(Gathering):
+class SlicedOperator(BlockingOperator):
     """OFFSET and LIMIT: the rows of an instant arrive together and in order."""
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:

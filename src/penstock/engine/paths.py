@@ -6,35 +6,35 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from penstock.algebra.relations import Meeting, Side
+from penstock.algebra.relations import JoinBounds, Side
 from penstock.columns.frame import Frame
 from penstock.engine.chains import Index, probe_pairs
-from penstock.engine.operators import Clock, Gathering, Seen, Surroundings, may_grow
-from penstock.engine.store import Rows, Store, Until
-from penstock.plan import hidden
-from penstock.plan.hidden import STATE
+from penstock.engine.operators import BlockingOperator, Clock, OperatorContext, Seen, may_grow
+from penstock.engine.store import Retention, Rows, Store
+from penstock.plan import system_columns
 from penstock.plan.step import Vars
-from penstock.plan.walks import Reach
+from penstock.plan.system_columns import STATE
+from penstock.plan.walks import PathWalk
 
 
-class ReachOperator(Gathering):
+class PathWalkOperator(BlockingOperator):
     """Takes walks further that have come to where new edges begin, and new walks as far as they go."""
 
-    def __init__(self, step: Reach, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
-        until = Until(Meeting(step.relation, within=step.within).latest_end(Side.LEFT))
+    def __init__(self, step: PathWalk, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
+        until = Retention(JoinBounds(step.relation, within=step.within).latest_end(Side.LEFT))
         edges = [self.store(f"edges{i}", label.vars, until) for i, label in enumerate(step.labels)]
         self.walking = Walking(step, edges, self.store("walks", walk_columns(step), until))
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         yield from self.walking.advanced(inputs)
 
-    def foresee(self) -> None:
+    def build_static_indexes(self) -> None:
         if any(map(may_grow, self.step.inputs)):  # otherwise no row with time can come
-            self.walking.foresee()
+            self.walking.build_static_indexes()
 
 
-def walk_columns(step: Reach, *more: str) -> Vars:
+def walk_columns(step: PathWalk, *more: str) -> Vars:
     """Where walks began, if that is asked for; where they are, in which state, and what tells them apart."""
     nodes = (".x", ".y") if step.pairs else (".y",)
     return (*nodes, STATE, *step.further, *more)
@@ -43,16 +43,16 @@ def walk_columns(step: Reach, *more: str) -> Vars:
 class Walking:
     """The walks of an automaton along the edges of its labels, each walk once."""
 
-    def __init__(self, step: Reach, edges: list[Store], walks: Store) -> None:
-        meeting = Meeting(step.relation, within=step.within)
+    def __init__(self, step: PathWalk, edges: list[Store], walks: Store) -> None:
+        join_bounds = JoinBounds(step.relation, within=step.within)
         self.step = step
         self.vars = walks.vars
         self.node = self.vars.index(".y")
         self.edges = edges
         self.seen = Seen(walks, at_once=True)
         further = self.node + 2
-        self.walks = Partners(walks, [self.node, self.node + 1], further, meeting)
-        self.leading_on = [Partners(store, [0], 2, meeting) for store in edges]
+        self.walks = Partners(walks, [self.node, self.node + 1], further, join_bounds)
+        self.leading_on = [Partners(store, [0], 2, join_bounds) for store in edges]
         self.further = further
         self.portion = walks.tuning.pairs
         self.given = tuple(var for var in self.vars if var != STATE)
@@ -62,9 +62,9 @@ class Walking:
         for source, label, target in step.transitions:
             self.outgoing.setdefault(source, []).append((label, target))
 
-    def foresee(self) -> None:
+    def build_static_indexes(self) -> None:
         for partners in (self.walks, *self.leading_on):
-            partners.foresee()
+            partners.build_static_indexes()
 
     def advanced(self, inputs: list[Frame]) -> Iterator[Frame]:
         """Takes new edges of each label (and nodes to start from), gives where walks newly lead."""
@@ -146,9 +146,9 @@ class Partners:
     The further columns of the store begin at `further`.
     """
 
-    def __init__(self, store: Store, columns: list[int], further: int, meeting: Meeting) -> None:
+    def __init__(self, store: Store, columns: list[int], further: int, join_bounds: JoinBounds) -> None:
         self.store = store
-        self.meeting = meeting
+        self.join_bounds = join_bounds
         self.columns = columns
         self.further = further
         self._indexes: dict[tuple, Index] = {}
@@ -164,10 +164,10 @@ class Partners:
                 timed = not (none or other)
                 index = self._index(rows, timed)
                 keys = [*columns, *_apart(frame.vars, further, timed)]
-                for i, j in probe_pairs(chosen, keys, index, self.meeting):
+                for i, j in probe_pairs(chosen, keys, index, self.join_bounds):
                     yield chosen.take(i), rows.frame(self.store.vars, j)
 
-    def foresee(self) -> None:
+    def build_static_indexes(self) -> None:
         """Makes the index of timeless rows, which rows with time meet too."""
         for (_, timeless), rows in self.store.parts.items():
             if timeless and rows.count:
@@ -183,4 +183,4 @@ class Partners:
 
 def _apart(vars: Sequence[str], first: int, timed: bool) -> list[int]:
     """The columns that are equal in rows which meet: what is timeless is in every element."""
-    return [at for at in range(first, len(vars)) if timed or vars[at] != hidden.ELEMENT]
+    return [at for at in range(first, len(vars)) if timed or vars[at] != system_columns.ELEMENT]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.columns.frame import Frame
-from penstock.plan.hidden import BEGAN
+from penstock.plan.system_columns import BEGAN
 from penstock.timeline import FOREVER
 
 NO_ID = -(2**62)

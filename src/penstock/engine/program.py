@@ -25,11 +25,11 @@ from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
 from penstock.engine.digests import QueryIdentity, RulesIdentity, digest_of, digests, rows_digest
 from penstock.engine.elementwise import Answered, ElementSteps, Elementwise
 from penstock.engine.exchange import spread, spread_by, static_rows, texts_for
-from penstock.engine.image import Image, ImageFile, image_by, stored_graphs
 from penstock.engine.matching import Matching, frame_of
 from penstock.engine.network import Network, network
 from penstock.engine.program_shard import ProgramShard
 from penstock.engine.shard import Shard
+from penstock.engine.static_snapshot import SnapshotFile, StaticSnapshot, snapshot_of, stored_graphs
 from penstock.engine.thresholds import may_pass
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import InputError, QueryError, storing
@@ -37,7 +37,7 @@ from penstock.functions.chance import rule_name
 from penstock.functions.errors import take_refused
 from penstock.knowledge.graphs import Knowledge, StaticGraph
 from penstock.knowledge.versions import version_path, versions_in
-from penstock.plan import hidden, steps
+from penstock.plan import steps, system_columns
 from penstock.plan.analysis.keys import Key
 from penstock.plan.catalog import GraphName
 from penstock.plan.compilation.sieves import Sieve, sieves
@@ -46,7 +46,7 @@ from penstock.plan.sources import Stream, is_stream, static_graphs, streams
 from penstock.plan.windowing import DerivedScan, Evaluated, StatedScan, filled
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
 
-IMAGE_FILE = "image.arrow"
+SNAPSHOT_FILE = "snapshot.arrow"
 _NO_TERMS = TermChunk()
 
 
@@ -64,7 +64,7 @@ class Program:
         key: int = 0,
         reasoning: Reasoning | None = None,
         changing: bool = False,
-        silent: Collection[int] = (),
+        internal_queries: Collection[int] = (),
         rules: RulesIdentity = RulesIdentity(),  # noqa: B008 — frozen
     ) -> None:
         self.plan = plan
@@ -75,15 +75,25 @@ class Program:
         self.tuning = tuning
         self.reasoning = reasoning
         self.changing = changing and not self.fixed  # steps stay the same when static knowledge changes
-        self.silent = frozenset(silent)  # the queries that only feed others
+        self.internal_queries = frozenset(internal_queries)  # the queries that only feed others
         self.rules = rules
         self.generations = (0,) * len(plan.queries)  # the batches that the queries began with
-        self.file: ImageFile | None = None  # has the static knowledge, if it is not in `graphs`
+        self.file: SnapshotFile | None = None  # has the static knowledge, if it is not in `graphs`
         self.version = 0  # of it
         self.versions: Path | None = None  # where others are, if it changes
 
     def __getstate__(self) -> dict:
-        names = ("plan", "key", "graphs", "shards", "now", "tuning", "reasoning", "changing", "silent")
+        names = (
+            "plan",
+            "key",
+            "graphs",
+            "shards",
+            "now",
+            "tuning",
+            "reasoning",
+            "changing",
+            "internal_queries",
+        )
         names += ("rules", "generations", "file", "version", "versions", "step_digests", "element_digests")
         return {name: getattr(self, name) for name in names}
 
@@ -113,7 +123,10 @@ class Program:
             query.name
             for query in self.plan.queries
             if query.parsed.query.scope != ELEMENT
-            and any(step.changes or isinstance(step, steps.Outer) and step.tags for step in query.step.walk())
+            and any(
+                step.retractable or isinstance(step, steps.LeftJoin) and step.tags
+                for step in query.step.walk()
+            )
         )
 
     @cached_property
@@ -159,9 +172,9 @@ class Program:
         """The same with static knowledge; None if there are none."""
         if not self.element_network.steps:
             return None
-        known = self.image
+        known = self.snapshot
         return Elementwise(
-            self.element_steps, self.element_steps.image() if known is None else known.elements
+            self.element_steps, self.element_steps.snapshot() if known is None else known.elements
         )
 
     def _static(self, scan: steps.Scan) -> str:
@@ -231,7 +244,7 @@ class Program:
     @property
     def knowledge(self) -> Knowledge:
         """The static graphs, for the reasoner."""
-        return Knowledge.of(self.graphs, self.key) if self.file is None else self.file.image().knowledge()
+        return Knowledge.of(self.graphs, self.key) if self.file is None else self.file.snapshot().knowledge()
 
     def reason(self, occurrences: Occurrences) -> Occurrences:
         """What the reasoner makes of whole elements, which `route` then is given."""
@@ -305,7 +318,9 @@ class Program:
         frames = {self.plan.queries[query].step: frame for query, frame in answered.frames.items()}
         for step, frame in frames.items():
             name = self.step_digests[step]
-            for shard, rows in spread_by(frame.column(hidden.ELEMENT), frame.project(step.vars), self.shards):
+            for shard, rows in spread_by(
+                frame.column(system_columns.ELEMENT), frame.project(step.vars), self.shards
+            ):
                 found.setdefault(shard, []).append((name, rows))
         return found
 
@@ -324,7 +339,7 @@ class Program:
         with storing(directory):
             directory.mkdir(parents=True, exist_ok=True)
         if not self.changing:
-            return self._written(self.graphs, directory / IMAGE_FILE)
+            return self._written(self.graphs, directory / SNAPSHOT_FILE)
         versions = versions_in(directory)
         newest: tuple = ()
         for version in versions:
@@ -360,7 +375,7 @@ class Program:
         if self.versions is None or (self.file is not None and version == self.version):
             return self
         made = self._without_knowledge()
-        made.file = ImageFile.found(version_path(self.versions, version), digest_of(*self.digests))
+        made.file = SnapshotFile.found(version_path(self.versions, version), digest_of(*self.digests))
         made.version = version
         return made
 
@@ -368,13 +383,13 @@ class Program:
         """The same program with static knowledge in a file."""
         made = self._without_knowledge()
         made.graphs, made.version = list(graphs), version
-        image = made._new_image()
+        snapshot = made._new_snapshot()
         if self.reasoning is not None or self.changing:
             knowledge = made.knowledge
             if self.reasoning is not None:
                 knowledge = replace(knowledge, found=self.reasoning(knowledge).found)
-            image = image.with_graphs(knowledge)
-        made.file = ImageFile.written(image, path, digest_of(*self.digests), _contents(graphs))
+            snapshot = snapshot.with_graphs(knowledge)
+        made.file = SnapshotFile.written(snapshot, path, digest_of(*self.digests), _contents(graphs))
         made.graphs = []
         return made
 
@@ -382,7 +397,7 @@ class Program:
         """A copy that has found out nothing about static knowledge yet."""
         made = copy(self)
         made.file = None
-        for name in ("image", "reasoner", "keep_predicates", "elementwise"):
+        for name in ("snapshot", "reasoner", "keep_predicates", "elementwise"):
             made.__dict__.pop(name, None)
         return made
 
@@ -408,30 +423,30 @@ class Program:
         return found
 
     @cached_property
-    def image(self) -> Image | None:
+    def snapshot(self) -> StaticSnapshot | None:
         """What static knowledge becomes in the operators; None if there is none."""
         if self.file is not None:
-            return self.file.image()
-        return self._new_image() if self.graphs else None
+            return self.file.snapshot()
+        return self._new_snapshot() if self.graphs else None
 
-    def _new_image(self) -> Image:
-        image = image_by(lambda: self.shard(self.answering, None))
+    def _new_snapshot(self) -> StaticSnapshot:
+        snapshot = snapshot_of(lambda: self.shard(self.answering, None))
         if not self.element_network.steps:
-            return image
-        return image.with_elements(self.element_steps.image(self.graphs))
+            return snapshot
+        return snapshot.with_elements(self.element_steps.snapshot(self.graphs))
 
     @property
     def answering(self) -> list[int]:
         """The queries whose answers go out."""
-        return [i for i in range(len(self.plan.queries)) if i not in self.silent]
+        return [i for i in range(len(self.plan.queries)) if i not in self.internal_queries]
 
-    def shard(self, queries: Iterable[int], image: Image | None) -> Shard:
+    def shard(self, queries: Iterable[int], snapshot: StaticSnapshot | None) -> Shard:
         """A shard that answers some of the queries."""
         outputs = {i: self._place(i) for i in queries}
         last = {query.name: f"{query.last}@{query.generation}" for query in self.queries}
         names = [*self.digests, *self.element_digests]
         return Shard(
-            self.network, names, last, outputs, self.graphs, self.now, self.tuning, self.key, image,
+            self.network, names, last, outputs, self.graphs, self.now, self.tuning, self.key, snapshot,
             self.version,
         )  # fmt: skip
 

@@ -32,15 +32,15 @@ class ProgramShard:
             for i in mine
             if isinstance(queries[i].step, Reported)
         }
-        self.shard = program.shard(mine, program.image)
-        self.shard.surroundings.number = number
+        self.shard = program.shard(mine, program.snapshot)
+        self.shard.context.number = number
         self.elsewhere = RowCounts()  # what the queries that look at one element have of static knowledge
         if number == 0:
-            if program.image is not None:
-                program.image.answer(self.shard)
+            if program.snapshot is not None:
+                program.snapshot.answer(self.shard)
             if program.elementwise is not None:
-                program.elementwise.image.answer(self.shard)
-                static = RowCounts.from_json(program.elementwise.image.about["counts"])
+                program.elementwise.snapshot.answer(self.shard)
+                static = RowCounts.from_json(program.elementwise.snapshot.about["counts"])
                 self.elsewhere = static.behind(len(program.network.steps))
         self.restore = self.shard.restore
         self.changes = self.shard.changes
@@ -50,14 +50,14 @@ class ProgramShard:
 
         Answers that follow from it alone, and did not before, are among those of that step.
         """
-        before = self.shard.image
-        if before is None or program.image is None:
+        before = self.shard.snapshot
+        if before is None or program.snapshot is None:
             return
-        self.shard.know(program.image, program.version)
+        self.shard.know(program.snapshot, program.version)
         if self.number == 0:
-            program.image.answer(self.shard, before)
+            program.snapshot.answer(self.shard, before)
             if program.elementwise is not None:
-                program.image.elements.answer(self.shard, before.elements)
+                program.snapshot.elements.answer(self.shard, before.elements)
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> list[tuple[int, bytes]]:
         """Takes in payloads at a watermark; answers as (query index, Arrow IPC bytes), in portions."""
@@ -103,7 +103,7 @@ class ProgramShard:
             if self.number:
                 # Every shard has the static knowledge; only the first answers from it alone.
                 static = frame.timeless_mask()
-                frame = frame.take(~(static & (frame.since == NEVER) if frame.changes else static))
+                frame = frame.take(~(static & (frame.since == NEVER) if frame.retractable else static))
             if len(frame):
                 take(query, frame)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from penstock.columns.terms import TermTable
 from penstock.engine.choice import operator_of
 from penstock.engine.expressions import Evaluator
-from penstock.engine.operators import Operator, Surroundings, may_grow
-from penstock.engine.store import Store, Until, until_left
+from penstock.engine.operators import Operator, OperatorContext, may_grow
+from penstock.engine.store import Retention, Store, while_present
 from penstock.plan.step import Step
 from penstock.timeline import format_duration
 
@@ -31,23 +31,23 @@ _BOUNDED = ("left", "right", "optional", "edges", "walks", "run")  # as long as 
 def remembered(found: Iterable[Step]) -> dict[Step, tuple[str, ...]]:
     """Of each step that remembers something of a stream beyond the watermark: what, and how long."""
     terms = TermTable()
-    surroundings = Surroundings(terms, Evaluator(terms, 0))
-    operators = (operator_of(step)(step, "", surroundings) for step in found)
-    return {operator.step: told for operator in operators if (told := _told(operator))}
+    context = OperatorContext(terms, Evaluator(terms, 0))
+    operators = (operator_of(step)(step, "", context) for step in found)
+    return {operator.step: said for operator in operators if (said := _described(operator))}
 
 
-def _told(operator: Operator) -> tuple[str, ...]:
+def _described(operator: Operator) -> tuple[str, ...]:
     by_time: dict[str, list[str]] = {}
     for side, store in _growing(operator):
         if how_long := _in_words(store.until):
             if not store.until.limit and side in _BOUNDED:
                 how_long += " (no getDURATION bound)"
             by_time.setdefault(how_long, []).append(_SIDES.get(side, f"its {side}"))
-    told = []
+    said = []
     for how_long, sides in by_time.items():
         both = sides == [_SIDES["left"], _SIDES["right"]]
-        told.append(f"{'both sides' if both else ' and '.join(dict.fromkeys(sides))} {how_long}")
-    return tuple(told)
+        said.append(f"{'both sides' if both else ' and '.join(dict.fromkeys(sides))} {how_long}")
+    return tuple(said)
 
 
 def _growing(operator: Operator) -> Iterator[tuple[str, Store]]:
@@ -62,9 +62,9 @@ def _growing(operator: Operator) -> Iterator[tuple[str, Store]]:
             yield side, store
 
 
-def _in_words(until: Until) -> str | None:
+def _in_words(until: Retention) -> str | None:
     """How long a row is remembered; None if not longer than until the watermark has passed its end."""
-    if until is until_left:
+    if until is while_present:
         return "until it leaves"
     limit = until.limit
     if not limit:

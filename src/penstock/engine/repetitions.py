@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from penstock.algebra.relations import Meeting, Side
+from penstock.algebra.relations import JoinBounds, Side
 from penstock.columns.frame import Frame
 from penstock.engine.absence import AbsenceOperator
 from penstock.engine.lists import Lists, in_order
-from penstock.engine.operators import Clock, Matcher, Surroundings
+from penstock.engine.operators import Clock, Matcher, OperatorContext
 from penstock.engine.presence import NO_ID
-from penstock.engine.store import Until
+from penstock.engine.store import Retention
 from penstock.plan.repetitions import INSIDE, RunsBetween, are_ordered, looked_at
 from penstock.timeline import NEVER
 
@@ -24,13 +24,13 @@ class RunsBetweenOperator(AbsenceOperator):
     together when its choice is answered.
     """
 
-    def __init__(self, step: RunsBetween, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: RunsBetween, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.columns = looked_at(step.aggregates, step.ties)
         vars = tuple(dict.fromkeys((*step.shared, *self.columns)))
-        until = Until(step.meeting.latest_end(Side.RIGHT))
+        until = Retention(step.join_bounds.latest_end(Side.RIGHT))
         store = self.store("run", vars, until, step.shared)
-        self.members = Matcher(store, step.required.vars, step.shared, Meeting(INSIDE))
+        self.members = Matcher(store, step.required.vars, step.shared, JoinBounds(INSIDE))
         self.matchers.append(self.members)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:

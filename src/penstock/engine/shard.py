@@ -20,9 +20,9 @@ from penstock.engine.counting import RowCounts
 from penstock.engine.digests import gone_on
 from penstock.engine.exchange import has_predicate, match, static_rows
 from penstock.engine.expressions import Evaluator
-from penstock.engine.image import Image
 from penstock.engine.network import Edge, Network, Unit
-from penstock.engine.operators import Clock, Surroundings
+from penstock.engine.operators import Clock, OperatorContext
+from penstock.engine.static_snapshot import StaticSnapshot
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.functions.errors import add_refused
 from penstock.knowledge.graphs import StaticGraph
@@ -42,7 +42,7 @@ class Shard:
     `net` and `outputs` (query → its last step) are the plan; `names` are the digests of the steps (behind
     those of the network come steps that run elsewhere: it only counts their rows), and
     `queries` those of the last steps of all queries by name. Static knowledge is there when the
-    shard opens, and is not part of the stored state: it is taken in from the `graphs`, or `image` has
+    shard opens, and is not part of the stored state: it is taken in from the `graphs`, or `snapshot` has
     what has become of it when another shard took it in. `version` is its number, if it changes.
     """
 
@@ -56,18 +56,17 @@ class Shard:
         now: int,
         tuning: Tuning = TUNING,
         key: int = 0,
-        image: Image | None = None,
+        snapshot: StaticSnapshot | None = None,
         version: int = 0,
     ) -> None:
         self.net = net
         self.names = names
         self.queries = queries
         self.tuning = tuning
-        self.terms = TermTable(key=key, below=image.terms if image is not None else None)
-        self.surroundings = Surroundings(self.terms, Evaluator(self.terms, now), tuning, version)
+        self.terms = TermTable(key=key, below=snapshot.terms if snapshot is not None else None)
+        self.context = OperatorContext(self.terms, Evaluator(self.terms, now), tuning, version)
         self.operators = [
-            operator_of(step)(step, name, self.surroundings)
-            for name, step in zip(names, net.steps, strict=False)
+            operator_of(step)(step, name, self.context) for name, step in zip(names, net.steps, strict=False)
         ]
         self.scans = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
         self.arriving = {names[i]: i for i, step in enumerate(net.steps) if isinstance(step, Arriving)}
@@ -98,11 +97,11 @@ class Shard:
         self._taken: list[np.ndarray] = []  # ids of new rows that came further than filters by row
         self._kept_terms = 0
         self.static_counts = RowCounts()
-        self.image = image
-        if image is None:
+        self.snapshot = snapshot
+        if snapshot is None:
             self._take_in_static(graphs)
         else:
-            image.give(self)
+            snapshot.give(self)
 
     # --- the three ways in: static knowledge, stored state, a batch ---
 
@@ -125,12 +124,12 @@ class Shard:
         # Every shard has the static knowledge, so what follows from it alone is counted apart.
         self.static_counts, self.counts = self.counts, RowCounts()
 
-    def know(self, image: Image, version: int) -> None:
-        """From now on has another image of static knowledge; what is remembered of elements stays."""
-        self.surroundings.version = version
-        self.terms.stand_above(image.terms, self._remembered_ids())
-        self.image = image
-        image.give(self)
+    def know(self, snapshot: StaticSnapshot, version: int) -> None:
+        """From now on has another snapshot of static knowledge; what is remembered of elements stays."""
+        self.context.version = version
+        self.terms.stand_above(snapshot.terms, self._remembered_ids())
+        self.snapshot = snapshot
+        snapshot.give(self)
 
     def answer(self, query: int, frame: Frame) -> None:
         """Adds answers to those that the next step gives; many at once are handed over before it is done."""
@@ -204,7 +203,7 @@ class Shard:
                 self.counts += RowCounts.from_json(head["elsewhere"]).behind(len(self.net.steps))
             add_refused(head.get("refused", {}))
             for name, frame in frames:
-                in_time = (frame.since if frame.changes else frame.end) >= self.watermark
+                in_time = (frame.since if frame.retractable else frame.end) >= self.watermark
                 if not in_time.all():
                     late = len(frame) - int(in_time.sum())
                     self.late += late
@@ -399,11 +398,11 @@ class Shard:
                 continue
             self.counts.give(place, len(frame))
             stays = place in self._results
-            if place in self.net.telling:
-                self._tell_instants(self.net.telling[place], frame)
+            if place in self.net.notifies:
+                self._notify_of_instants(self.net.notifies[place], frame)
             for edge in self._outgoing[place]:
                 reader = self.operators[edge.target]
-                if isinstance(reader, operators.RowByRow):
+                if isinstance(reader, operators.RowOperator):
                     new.append((edge.target, reader.apply(frame)))
                 else:
                     self._deliver(edge, frame)
@@ -413,7 +412,7 @@ class Shard:
             if arrives and stays:
                 self._taken.append(frame.ids.reshape(-1))
 
-    def _tell_instants(self, number: int, frame: Frame) -> None:
+    def _notify_of_instants(self, number: int, frame: Frame) -> None:
         """The ends of what is derived are instants, as those of a stream's elements: who asks runs later."""
         ends = np.unique(frame.end[~frame.timeless_mask()])
         passed = ends < self._passing.now

@@ -3,7 +3,7 @@
 A `Store` is the state of one side of one operator. Each row knows until which watermark it
 is needed. What a step appended becomes one immutable chunk of the state store; a chunk is
 deleted when its last row is no longer needed. Small chunks are put together, so that there are
-never many of them (see `Store.changes`). Restoring is reading the chunks again.
+never many of them (see `Store.retractable`). Restoring is reading the chunks again.
 
 Where rows can leave (`Store.changing`), a row also says how often and when it is there, and it is
 forgotten when it has left. Rows that take others back are put together with them once they are many
@@ -33,7 +33,7 @@ _ROW = 4
 
 @dataclass(frozen=True)
 class StaticRows:
-    """The static rows of a part, as an image has them (`engine/image.py`)."""
+    """The static rows of a part, as a snapshot has them (`engine/static_snapshot.py`)."""
 
     count: int
     ids: np.ndarray
@@ -43,7 +43,7 @@ class StaticRows:
 
 
 @dataclass(frozen=True)
-class Until:
+class Retention:
     """Until which watermark rows are needed: as a limit says of each, or always (FOREVER)."""
 
     limit: Limit = Limit()
@@ -61,27 +61,27 @@ class Until:
         return np.where(frame.timeless_mask(), FOREVER, last)
 
 
-forever = Until()
-until_end = Until(Limit(after_end=0))
+forever = Retention()
+until_end = Retention(Limit(after_end=0))
 """Needed while something that ends with it can still come."""
 
 
-class UntilLeft(Until):
+class RetentionWhilePresent(Retention):
     """Needed until it has left: what comes later is there later."""
 
     def __call__(self, frame: Frame) -> np.ndarray:
-        return frame.until if frame.changes else forever(frame)
+        return frame.until if frame.retractable else forever(frame)
 
 
-class UntilThere(Until):
+class RetentionUntilPresent(Retention):
     """Needed until the instant from which on it is there has passed."""
 
     def __call__(self, frame: Frame) -> np.ndarray:
         return frame.since
 
 
-until_left = UntilLeft()
-until_there = UntilThere(Limit(after_end=0))
+while_present = RetentionWhilePresent()
+until_present = RetentionUntilPresent(Limit(after_end=0))
 
 
 class Rows:
@@ -103,9 +103,11 @@ class Rows:
         self.until = np.empty(0, np.int64)
         self.chunk = np.empty(0, np.int64)  # the first chunk that had the row; it never sinks
         self.current = 0  # the chunk that rows which are appended now will be in
-        self.static = 0  # the first rows, which are static knowledge of an image (`engine/image.py`)
+        self.static = (
+            0  # the first rows, which are static knowledge of a snapshot (`engine/static_snapshot.py`)
+        )
         self.indexes: list[Index] = []  # those over these rows that see no times
-        self.prepared: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # nodes and slots that an image has
+        self.prepared: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # nodes and slots that a snapshot has
 
     def append(self, frame: Frame, until: np.ndarray) -> None:
         first, last = self.count, self.count + len(frame)
@@ -221,7 +223,7 @@ class Store:
         self,
         name: str,
         vars: tuple[str, ...],
-        until: Until,
+        until: Retention,
         split: tuple[str, ...] = (),
         tuning: Tuning = TUNING,
         *,
@@ -278,7 +280,7 @@ class Store:
         return self.parts[key]
 
     def append(self, frame: Frame, *, persist: bool = True) -> None:
-        if frame.changes:
+        if frame.retractable:
             self.taken_back(_ROW * int(np.count_nonzero(frame.weight < 0)))
         for key, rows in self.divide(frame):
             self.part(key).append(rows, self.until(rows))

@@ -103,12 +103,12 @@ def explain(
             return error
         return _unexpected_word(lark, source, word, language, expected)
     if text[position] in "})]":
-        return _wrong_bracket(source, position, expected.told(language.hints))
+        return _wrong_bracket(source, position, expected.in_words(language.hints))
     if length is None:
         length = len(_CHUNK.match(text, position)[0]) if _CHUNK.match(text, position) else 1
     found = text[position : position + length]
     message = f"{_shown(found)} cannot stand here"
-    hint = _too_long(lark, found, attempt.accepts()) or expected.told(language.hints)
+    hint = _too_long(lark, found, attempt.accepts()) or expected.in_words(language.hints)
     if "]" in expected.others and (opened := _open_brackets(text, position)):
         place = source.span(opened[-1], opened[-1] + 1)
         hint = f"{hint}; the [ in line {place.line}, column {place.column} is still open"
@@ -156,7 +156,7 @@ def _ends_too_early(source: QueryText, hints: Hints, expected: _Expected) -> Que
     end = len(text.rstrip())
     if {*_DECLARATIONS, *hints.begin} <= set(expected.keywords):  # where a statement could begin
         return source.error("no query follows these declarations", source.span(end, end), begin)
-    return source.error("the query ends too early", source.span(end, end), expected.told(hints))
+    return source.error("the query ends too early", source.span(end, end), expected.in_words(hints))
 
 
 def _broken_string(source: QueryText, position: int, quote: str) -> QueryError:
@@ -240,7 +240,7 @@ def _unexpected_word(
         return source.error(
             f"{known[name.upper()]} cannot stand here",
             span,
-            _keyword_hint(source, word, language, expected) or expected.told(language.hints),
+            _keyword_hint(source, word, language, expected) or expected.in_words(language.hints),
         )
     keywords = expected.keywords
     by_upper = {keyword.upper(): _TWO_WORDS.get(keyword, keyword) for keyword in keywords}
@@ -258,7 +258,7 @@ def _unexpected_word(
             span,
             f"an IRI is written <http://…/{name}> or with a prefix, as in :{name}; a variable ?{name}",
         )
-    return source.error(f"{name} is not known here", span, expected.told(language.hints))
+    return source.error(f"{name} is not known here", span, expected.in_words(language.hints))
 
 
 def _keyword_hint(
@@ -340,7 +340,7 @@ class _Expected:
     others: list[str]
     terminals: set[str]
 
-    def told(self, hints: Hints) -> str | None:
+    def in_words(self, hints: Hints) -> str | None:
         """As a hint; that another statement may begin where one ends is no news."""
         keywords, others = self.keywords, self.others
         if _END in others:

@@ -56,11 +56,11 @@ class ActiveDataset:
     default: Sources
     named: tuple[tuple[str, Sources], ...] = ()
     predicates: tuple[frozenset[str] | None, ...] = ()
-    workings: frozenset[str] = frozenset()
+    internal_graphs: frozenset[str] = frozenset()
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.default, self.named, self.predicates, self.workings))
+        return hash((self.default, self.named, self.predicates, self.internal_graphs))
 
     def __hash__(self) -> int:  # once: all that is found out about nodes is kept by it
         return self._hash
@@ -71,8 +71,8 @@ class ActiveDataset:
 
     @cached_property
     def offered(self) -> tuple[tuple[str, Sources], ...]:
-        """The named graphs that a variable stands for: workings are read by their names alone."""
-        return tuple((iri, sources) for iri, sources in self.named if iri not in self.workings)
+        """The named graphs that a variable stands for: internal_graphs are read by their names alone."""
+        return tuple((iri, sources) for iri, sources in self.named if iri not in self.internal_graphs)
 
     def graph(self, name: NamedNode | Var) -> Sources:
         """The graph of that name, empty if there is none; a variable: all named ones together."""
@@ -118,7 +118,7 @@ class Catalog:
     streams: tuple[StreamName, ...] = (StreamName(),)
     graphs: tuple[GraphName, ...] = ()
     rules: tuple[RuleGraph, ...] = (RuleGraph(),)
-    workings: frozenset[str] = frozenset()  # those of them that only rules read
+    internal_graphs: frozenset[str] = frozenset()  # those of them that only rules read
     changing: bool = False  # the static graphs may have triples with other predicates later
     derives: bool = False  # elements are closed under rules
 
@@ -147,10 +147,10 @@ class Catalog:
         queries = list(queries)
         targets = (query.target for query in queries if is_rule(query))
         iris = dict.fromkeys((None, *(target.value for target in targets if target is not None)))
-        workings = frozenset(
-            query.target.value for query in queries if isinstance(query, Construct) and query.workings
+        internal_graphs = frozenset(
+            query.target.value for query in queries if isinstance(query, Construct) and query.internal
         )
-        return replace(self, rules=tuple(map(RuleGraph, iris)), workings=workings)
+        return replace(self, rules=tuple(map(RuleGraph, iris)), internal_graphs=internal_graphs)
 
     def unknown(self, dataset: Dataset | None) -> tuple[NamedNode, ...]:
         """The IRIs after FROM and FROM NAMED that nothing is registered under."""
@@ -169,7 +169,7 @@ class Catalog:
         default = written.union(*(self.named(name.value) for name in dataset.default))
         iris = dict.fromkeys(name.value for name in dataset.named)
         return ActiveDataset(
-            default, tuple((iri, self.named(iri)) for iri in iris), self._predicates, self.workings
+            default, tuple((iri, self.named(iri)) for iri in iris), self._predicates, self.internal_graphs
         )
 
     def in_elements(self, dataset: Dataset | None) -> ActiveDataset:
@@ -208,7 +208,7 @@ class Catalog:
             seen[name] = seen.get(name, frozenset()) | {own}
         default |= seen.pop(None, frozenset())
         named |= seen
-        hidden = self.workings | frozenset(seen)
+        hidden = self.internal_graphs | frozenset(seen)
         return ActiveDataset(default, tuple(named.items()), self._predicates, hidden)
 
     def shown_by(self, window: Window, *, timeless: bool) -> WindowSource:
@@ -235,7 +235,7 @@ class Catalog:
     def _whole(self) -> ActiveDataset:
         default = self._by_name[None].union(map(Stream, range(len(self.streams))))
         named = tuple((iri, self.named(iri)) for iri in self.names())
-        return ActiveDataset(default, named, self._predicates, self.workings)
+        return ActiveDataset(default, named, self._predicates, self.internal_graphs)
 
     @property
     def _predicates(self) -> tuple[frozenset[str] | None, ...]:

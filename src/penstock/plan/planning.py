@@ -98,7 +98,7 @@ def make_plan(
     try:
         if feeds:
             instants = outputs.needed(fed, datasets, instants)
-            fed = replace(fed, told=outputs.told(fed, catalog, instants))
+            fed = replace(fed, notified=outputs.notified(fed, catalog, instants))
             outputs.refuse_own_output(fed, names)
         groups = programs(fed, names)
     except QueryError as error:  # with several queries it says which
@@ -134,7 +134,7 @@ def make_plan(
         _refuse_undecidable(step)
         kind = KINDS[type(each.query)]
         planned.append(PlannedQuery(name, kind, step.vars, step, key, each))
-    for rules, readers in (meeting for group in groups for meeting in group.meetings):
+    for rules, readers in (join_bounds for group in groups for join_bounds in group.meetings):
         for rule in rules:
             if planned[rule].step.after_the_fact:
                 raise QueryError(

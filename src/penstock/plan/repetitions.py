@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from penstock.algebra.nodes import Aggregate
-from penstock.algebra.relations import HULL, Meeting, Relation
+from penstock.algebra.relations import HULL, JoinBounds, Relation
 from penstock.algebra.windows import WindowSpec
 from penstock.plan.step import Absence, Step, Vars, step_class
 
@@ -60,9 +60,9 @@ class RunsBetween(Absence):
         return tuple(var for var in self.required.vars if var in self.run.vars)
 
     @cached_property
-    def meeting(self) -> Meeting:
+    def join_bounds(self) -> JoinBounds:
         """What choices and members know of each other's time."""
-        return Meeting(INSIDE, HULL, self.within, (self.required.longest, self.run.longest))
+        return JoinBounds(INSIDE, HULL, self.within, (self.required.longest, self.run.longest))
 
     def delayed(self, slot: int) -> bool:
         return slot == 1
@@ -97,7 +97,7 @@ class Runs(Step):
         return None not in self.gap
 
     @property
-    def foretells(self) -> bool:
+    def expiry_known(self) -> bool:
         return self.settled
 
     @property

@@ -1,7 +1,7 @@
 """What a pattern reads: a set of sources.
 
 Each source says of itself whether its rows have intervals (`timed`) and whether they can leave
-again (`changes`). Streams and static graphs are known by their place in the catalog, the graphs
+again (`retractable`). Streams and static graphs are known by their place in the catalog, the graphs
 that rules write by their name.
 """
 
@@ -22,7 +22,7 @@ class Stream:
 
     place: int
     timed: ClassVar[bool] = True
-    changes: ClassVar[bool] = False
+    retractable: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Static:
 
     place: int
     timed: ClassVar[bool] = False
-    changes: ClassVar[bool] = False
+    retractable: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class RuleGraph:
 
     iri: str | None = None
     timed: bool = False
-    changes: bool = False
+    retractable: bool = False
     elements: bool = False
     written: bool = False
 
@@ -65,7 +65,7 @@ class Window:
     timeless: bool = False
     derives: bool = False
     timed: ClassVar[bool] = True
-    changes: ClassVar[bool] = True
+    retractable: ClassVar[bool] = True
 
     @property
     def numbers(self) -> frozenset[int]:
@@ -90,7 +90,7 @@ def timed(sources: Iterable[Source]) -> bool:
 
 def changing(sources: Iterable[Source]) -> bool:
     """Whether rows can leave."""
-    return any(source.changes for source in sources)
+    return any(source.retractable for source in sources)
 
 
 def static(sources: Iterable[Source]) -> bool:

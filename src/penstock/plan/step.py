@@ -19,7 +19,7 @@ class Step:
     vars: Vars
     certain: frozenset[str]
     waits: ClassVar[bool] = False  # for the watermark, where its rows depend on a stream
-    foretells: ClassVar[bool] = False  # when its rows leave, if its inputs' rows do so
+    expiry_known: ClassVar[bool] = False  # when its rows leave, if its inputs' rows do so
     memoryless: ClassVar[bool] = False  # what it gives follows from the rows that it gets in the same batch
     per_instant: ClassVar[bool] = False  # it looks at all rows of an instant
     feeds: bool = False  # its triples (`template`) are read by others, in the graph `target`
@@ -72,10 +72,12 @@ class Step:
         self.__dict__["_reads_stream"] = any(step.reads_stream for step in self.inputs)
         self.__dict__["_after_the_fact"] = any(step.after_the_fact for step in self.inputs)
         self.__dict__["_belated"] = any(step.gives_belated or step.belated for step in self.inputs)
-        self.__dict__["_changes"] = any(step.changes for step in self.inputs)
+        self.__dict__["_retractable"] = any(step.retractable for step in self.inputs)
         self.__dict__["_timed"] = any(step.timed for step in self.inputs)
         self.__dict__["_remembers"] = not self.memoryless or any(step.remembers for step in self.inputs)
-        self.__dict__["_takes_back"] = not self.foretells or any(step.takes_back for step in self.inputs)
+        self.__dict__["_emits_retractions"] = not self.expiry_known or any(
+            step.emits_retractions for step in self.inputs
+        )
 
     @property
     def reads_stream(self) -> bool:
@@ -97,9 +99,9 @@ class Step:
         return self._belated
 
     @property
-    def changes(self) -> bool:
+    def retractable(self) -> bool:
         """Whether its rows can leave."""
-        return self._changes
+        return self._retractable
 
     @property
     def remembers(self) -> bool:
@@ -113,9 +115,9 @@ class Step:
         return self._timed
 
     @property
-    def takes_back(self) -> bool:
+    def emits_retractions(self) -> bool:
         """Whether there may be rows that take others back, because it is not known when these leave."""
-        return self.changes and self._takes_back
+        return self.retractable and self._emits_retractions
 
     def __hash__(self) -> int:
         return self._hash

@@ -11,10 +11,9 @@ from functools import cached_property, reduce
 from operator import or_
 
 from penstock.algebra.nodes import Aggregate, Expression, TriplePattern, tighter
-from penstock.algebra.relations import ANY, HULL, IntervalRule, Meeting, Relation, Side
+from penstock.algebra.relations import ANY, HULL, IntervalRule, JoinBounds, Relation, Side
 from penstock.plan import sources
 from penstock.plan.analysis.bounds import duration_bound
-from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Sources
 from penstock.plan.step import (
     Absence,
@@ -29,6 +28,7 @@ from penstock.plan.step import (
     joined,
     step_class,
 )
+from penstock.plan.system_columns import BEGAN, ELEMENT
 from penstock.terms import Term
 
 Streams = frozenset[int]
@@ -77,7 +77,7 @@ class Scan(Arriving):
         return sources.timed(self.sources) or sources.changing(self.sources)
 
     @property
-    def changes(self) -> bool:
+    def retractable(self) -> bool:
         return sources.changing(self.sources)
 
 
@@ -108,7 +108,7 @@ class Rename(SameIntervals):
     """The input's columns under other names, in its order."""
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
     vars: Vars
@@ -120,11 +120,11 @@ class Rename(SameIntervals):
 
 
 @step_class
-class Select(SameColumns):
+class Filter(SameColumns):
     """Solutions for which the condition holds."""
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
     condition: Expression
@@ -142,7 +142,7 @@ class Compute(SameIntervals):
     """
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
     var: str
@@ -163,7 +163,7 @@ class Columns(SameIntervals):
     """Keeps these columns in this order."""
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
     vars: Vars
@@ -178,7 +178,7 @@ class Merge(TwoInputs):
     """UNION."""
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     left: Step
     right: Step
@@ -204,12 +204,12 @@ class Unique(SameColumns):
         return self.subsume and self.timed
 
     @property
-    def foretells(self) -> bool:
+    def expiry_known(self) -> bool:
         return not self.subsumes and BEGAN not in self.vars
 
 
 @step_class
-class Tagged(SameIntervals):
+class CorrelationTag(SameIntervals):
     """Adds a column that is the same for the same bindings of some columns, unbound ones included.
 
     It stands for an outer solution where EXISTS substitutes. Compatible is not enough there: what
@@ -217,7 +217,7 @@ class Tagged(SameIntervals):
     """
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
     of: Vars
@@ -233,10 +233,10 @@ class Tagged(SameIntervals):
 
 
 @step_class
-class Domain(OfInput):
+class OuterBindings(OfInput):
     """The distinct bindings of some variables of an outer solution, timeless: what EXISTS substitutes."""
 
-    foretells = True
+    expiry_known = True
 
     input: Step
     vars: Vars
@@ -269,7 +269,7 @@ class Join(TwoInputs):
     `within`: combinations longer than this many µs are of no use to anybody.
     """
 
-    foretells = True
+    expiry_known = True
 
     left: Step
     right: Step
@@ -294,9 +294,9 @@ class Join(TwoInputs):
         return self.relation.join_name()
 
     @cached_property
-    def meeting(self) -> Meeting:
+    def join_bounds(self) -> JoinBounds:
         """What the two sides know of each other's time."""
-        return Meeting(self.relation, self.interval, self.within, (self.left.longest, self.right.longest))
+        return JoinBounds(self.relation, self.interval, self.within, (self.left.longest, self.right.longest))
 
     @property
     def longest(self) -> int | None:
@@ -308,7 +308,7 @@ class Join(TwoInputs):
 
     @property
     def gives_belated(self) -> bool:
-        return self.interval is not HULL and self.reads_stream and not self.changes
+        return self.interval is not HULL and self.reads_stream and not self.retractable
 
     def delayed(self, slot: int) -> bool:
         return self.interval is HULL and self.relation.ends_first((Side.LEFT, Side.RIGHT)[slot])
@@ -318,7 +318,7 @@ class Join(TwoInputs):
 
 
 @step_class
-class Outer(Absence):
+class LeftJoin(Absence):
     """The optional joins: `required` rows with what matches of `optional`, or alone.
 
     The relation reads (required, optional). Where rows stay, the optional one never ends later.
@@ -336,7 +336,7 @@ class Outer(Absence):
     sought: tuple[Step, ...] = ()
     instants: Streams = frozenset()
     interval: IntervalRule = HULL
-    tags: tuple[tuple[Vars, str], ...] = ()  # as in `Tagged`, of the combinations
+    tags: tuple[tuple[Vars, str], ...] = ()  # as in `CorrelationTag`, of the combinations
 
     @cached_property
     def vars(self) -> Vars:
@@ -353,17 +353,17 @@ class Outer(Absence):
         return None  # the optional row may be much earlier
 
     @cached_property
-    def meeting(self) -> Meeting:
+    def join_bounds(self) -> JoinBounds:
         """What the two sides know of each other's time."""
         longest = (self.required.longest, self.optional.longest)
-        return Meeting(self.relation, self.interval, self.within, longest)
+        return JoinBounds(self.relation, self.interval, self.within, longest)
 
     def delayed(self, slot: int) -> bool:
         return slot == 1 and self.interval is HULL and self.relation.ends_first(Side.RIGHT)
 
 
 @step_class
-class Without(Absence):
+class Minus(Absence):
     """MINUS."""
 
     required: Step
@@ -376,7 +376,7 @@ class Without(Absence):
 
 
 @step_class
-class Mark(Absence):
+class ExistsMark(Absence):
     """Adds a column that says whether a compatible solution of `sought` has ended by then: EXISTS."""
 
     required: Step
@@ -463,7 +463,7 @@ class Sliced(SameColumns):
     @cached_property
     def inputs(self) -> tuple[Step, ...]:
         # Where rows can leave, order is a matter of each instant: it puts what is there in order itself.
-        return (self.below[-1].input,) if self.input.changes else (self.input,)
+        return (self.below[-1].input,) if self.input.retractable else (self.input,)
 
 
 @step_class
@@ -487,7 +487,7 @@ class Constructed(OfInput):
     """The template's triples for each solution; `rule` names its blank nodes.
 
     `feeds`: who reads the rule graph `target` reads them (None: the default graph of every query). Of
-    `workings`, the predicate may be any term.
+    `internal`, the predicate may be any term.
     `element`: each element has its own, and the last column has the element's number.
     """
 
@@ -496,11 +496,11 @@ class Constructed(OfInput):
     rule: str
     feeds: bool = True
     target: str | None = None
-    workings: bool = False
+    internal: bool = False
     element: bool = False
 
     @property
-    def foretells(self) -> bool:
+    def expiry_known(self) -> bool:
         return BEGAN not in self.input.vars
 
     @cached_property

@@ -34,7 +34,7 @@ class Walks(Step):
 
 
 @step_class
-class Reach(Walks):
+class PathWalk(Walks):
     """Where the walks of an automaton lead: nodes (column `.y`), for `pairs` also where each began (`.x`).
 
     Each label is a relation of nodes `.x` and `.y`. Walks begin in state 0 at the nodes `.y` of
@@ -74,11 +74,11 @@ class Expand(Walks):
     """The input's rows, each with every node to which walks lead from the node in column `begin`.
 
     That is the join with the pairs of a path over static triples, which are found from what rows bind.
-    Labels, transitions and states are as in `Reach`. The nodes are column `end`; where the input has it,
+    Labels, transitions and states are as in `PathWalk`. The nodes are column `end`; where the input has it,
     rows stay if a walk leads there. `backwards`: rows have where walks end, and are given where these begin.
     """
 
-    foretells = memoryless = True
+    expiry_known = memoryless = True
 
     input: Step
     labels: tuple[Step, ...]

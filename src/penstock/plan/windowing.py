@@ -7,10 +7,10 @@ from functools import cached_property
 from penstock.algebra.nodes import TriplePattern
 from penstock.algebra.relations import Relation
 from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
-from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Window
 from penstock.plan.step import OfInput, SameColumns, SameIntervals, Step, Vars, step_class
 from penstock.plan.steps import Scan
+from penstock.plan.system_columns import BEGAN, ELEMENT
 from penstock.terms import Term
 
 Streams = frozenset[int]
@@ -37,11 +37,11 @@ class Windowed(SameColumns):
     longest = None
 
     @property
-    def changes(self) -> bool:
+    def retractable(self) -> bool:
         return True
 
     @property
-    def takes_back(self) -> bool:
+    def emits_retractions(self) -> bool:
         return False
 
     @property
@@ -78,7 +78,7 @@ class Counted(SameColumns):
     instants: Streams = frozenset()
 
     @property
-    def changes(self) -> bool:
+    def retractable(self) -> bool:
         return True
 
     @property
@@ -91,7 +91,7 @@ class Matched(OfInput):
     """Those of some triples (`s`, `p`, `o`) that match, as a scan does; `element`: with their elements."""
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
     subject: Term | str
@@ -119,7 +119,7 @@ class During(SameColumns):
     """
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
     specs: tuple[WindowSpec, ...]
@@ -129,7 +129,7 @@ class During(SameColumns):
 
 
 @step_class
-class Lacking(SameColumns):
+class AntiJoin(SameColumns):
     """The rows while none of some others is there that is compatible and in a relation to them.
 
     `specs` are windows that cut the starts of these others: one that began before a row does is in the
@@ -171,7 +171,7 @@ class Timeless(SameColumns):
     """The rows without their intervals, there when they were."""
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
 
@@ -187,7 +187,7 @@ class Stamped(SameIntervals):
     """Adds a column with the `start` or `end` of each row; unbound for what has no time."""
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
     column: str
@@ -207,7 +207,7 @@ class Retimed(OfInput):
     """The rows with the interval that two columns of `Stamped` say, and without these."""
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
     start: str
@@ -255,7 +255,7 @@ class Evaluated(SameColumns):
         return True
 
     @property
-    def changes(self) -> bool:
+    def retractable(self) -> bool:
         return True
 
 
@@ -282,7 +282,7 @@ class Begun(SameIntervals):
     """
 
     memoryless = True
-    foretells = True
+    expiry_known = True
 
     input: Step
     other: str
@@ -341,7 +341,7 @@ class Streamed(SameColumns):
     longest = None
 
     @property
-    def changes(self) -> bool:
+    def retractable(self) -> bool:
         return False
 
     @property

@@ -26,7 +26,7 @@ from penstock.algebra.nodes import (
     ZeroOrOne,
 )
 from penstock.algebra.printing import to_sexpr
-from penstock.plan.hidden import MARK
+from penstock.plan.system_columns import MARK
 from penstock.terms import RDF
 
 _REPEAT = {OneOrMore: "+", ZeroOrMore: "*", ZeroOrOne: "?"}

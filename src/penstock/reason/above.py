@@ -16,7 +16,7 @@ from penstock.reason.running import Options, Run
 
 @dataclass
 class Above:
-    """A program, above static knowledge that is closed under all rules, their workings included."""
+    """A program, above static knowledge that is closed under all rules, their internal graphs included."""
 
     compiled: Compiled
     static: Run

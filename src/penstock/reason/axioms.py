@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from penstock.reason.clauses import WORKINGS, Atom, Clause
+from penstock.reason.clauses import INTERNAL, Atom, Clause
 from penstock.terms import RDF, NamedNode
 
 OF_ONTOLOGIES = (
@@ -39,7 +39,7 @@ def of_ontologies_alone(clauses: Sequence[Clause]) -> frozenset[NamedNode]:
     made: dict[NamedNode, list[Clause]] = defaultdict(list)
     for clause in clauses:
         for atom in clause.head:
-            if atom.graph == WORKINGS:
+            if atom.graph == INTERNAL:
                 made[atom.predicate].append(clause)
     alone = set(made)
     while True:
@@ -47,7 +47,7 @@ def of_ontologies_alone(clauses: Sequence[Clause]) -> frozenset[NamedNode]:
             predicate
             for predicate in alone
             if all(
-                about_ontologies(atom) or (atom.graph == WORKINGS and atom.predicate in alone)
+                about_ontologies(atom) or (atom.graph == INTERNAL and atom.predicate in alone)
                 for clause in made[predicate]
                 for atom in clause.body
             )

@@ -21,7 +21,7 @@ from penstock.errors import QueryError
 from penstock.rules.rule import Rule
 from penstock.terms import XSD, BlankNode, Literal, NamedNode, Term
 
-WORKINGS = "workings"
+INTERNAL = "internal"
 """The graph of auxiliary relations: no term, so no pattern of a user's can name or find it."""
 
 NO_RULE = ""
@@ -231,7 +231,7 @@ class _Reader:
             case a.ZeroOrOne(path=inner):
                 return [self._identity(subject, object_, graph), *self._path(subject, inner, object_, graph)]
             case a.OneOrMore(path=inner):
-                return [_Case((Atom(subject, self._closed(inner, graph), object_, WORKINGS),))]
+                return [_Case((Atom(subject, self._closed(inner, graph), object_, INTERNAL),))]
             case a.ZeroOrMore(path=inner):
                 return [
                     self._identity(subject, object_, graph),
@@ -262,8 +262,8 @@ class _Reader:
             )
         predicate = auxiliary_relation("path", path, graph)
         x, y, z = (Var(name) for name in (".x", ".y", ".z"))
-        before = Atom(x, predicate, y, WORKINGS)
-        done = Atom(x, predicate, z, WORKINGS)
+        before = Atom(x, predicate, y, INTERNAL)
+        done = Atom(x, predicate, z, INTERNAL)
         if not any(done in clause.head for clause in self.auxiliary):
             inner = _Reader(self.rule)
             for case in inner._path(x, path, z, graph):
@@ -433,7 +433,7 @@ def without_products(clause: Clause) -> Iterator[Clause]:
             continue
         relation = auxiliary_relation("part", part, inner, kept)
         subject, object_ = [*kept, relation, relation][:_COLUMNS]
-        found = Atom(subject, relation, object_, WORKINGS)
+        found = Atom(subject, relation, object_, INTERNAL)
         yield Clause(NO_RULE, part, (found,), inner)
         body.append(found)
         conditions = tuple(each for each in conditions if each not in inner)

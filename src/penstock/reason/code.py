@@ -15,7 +15,7 @@ import numpy as np
 
 from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns.ids import id_of
-from penstock.reason.clauses import WORKINGS, Atom, Clause
+from penstock.reason.clauses import INTERNAL, Atom, Clause
 from penstock.reason.quads import BASE, BLANK, IRI, LITERAL
 from penstock.reason.shapes import copied_edge, transitive_step
 from penstock.terms import RDF, BlankNode, Literal, Term
@@ -149,7 +149,7 @@ class Compiler:
     def id(self, term: Term | str | None) -> int:
         if term is None:
             return 0
-        if term == WORKINGS:
+        if term == INTERNAL:
             return WORKINGS_ID
         if term not in self.constants:
             self.constants[term] = id_of(term, self.key)

@@ -96,7 +96,7 @@ class ElementReasoner:
         return np.concatenate(rows)
 
     def _closed(self, program: Compiled, rows: np.ndarray) -> Run:
-        """Static knowledge under a program: closed already, but for the workings of rules."""
+        """Static knowledge under a program: closed already, but for the internal graphs of rules."""
         for constant in program.constants:
             self._terms.add(constant)
         run = Run(program, self._terms, self.options, capacity=len(rows))

@@ -10,8 +10,8 @@ rows stand for. All this is as if materialised:
   (`solutions.py`), as soon as it can stand for more than itself.
 * Literals are nobody's equals, as they are no subjects: that something is the same as a literal puts the
   literal beside it as an object, and no more.
-* Named graphs are not replaced in. Most workings are none the less closed under replacement, as they are
-  derived from what is. Where that could make a difference, the texts run as they are (`Apart`).
+* Named graphs are not replaced in. Most internal graphs are none the less closed under replacement, as
+  they are derived from what is. Where that could make a difference, the texts run as they are (`Apart`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from penstock.algebra.nodes import Call, Var
-from penstock.reason.clauses import NO_RULE, WORKINGS, Atom, Clause, variables_in
+from penstock.reason.clauses import INTERNAL, NO_RULE, Atom, Clause, variables_in
 from penstock.reason.shapes import transitive_step
 from penstock.terms import BlankNode, NamedNode, Term
 
@@ -187,7 +187,7 @@ def _whole(clauses: list[Clause], *, given: bool) -> set:
         atom.predicate
         for clause in clauses
         for atom in clause.head
-        if atom.graph == WORKINGS or (atom.graph is not None and not given)
+        if atom.graph == INTERNAL or (atom.graph is not None and not given)
     }
     before = None
     while before != whole:

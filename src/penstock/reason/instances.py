@@ -28,7 +28,7 @@ class Instances:
     clause: int
     heads: np.ndarray  # (instances, atoms, 2) keys
     premises: np.ndarray  # (instances, atoms, 2) keys, without those that are copied
-    workings: np.ndarray  # (instances, atoms) predicates of premises that only rules derive
+    internal: np.ndarray  # (instances, atoms) predicates of premises that only rules derive
     copies: tuple[bool, ...] = ()
     reflexive: bool = False  # it derives only that things are in relation to themselves
     of_literals: bool = False  # what it copies has literals as objects: it relates two things already
@@ -38,13 +38,13 @@ class Instances:
         return len(self.heads)
 
     def take(self, chosen: np.ndarray) -> Instances:
-        heads, premises, workings = self.heads[chosen], self.premises[chosen], self.workings[chosen]
-        return replace(self, heads=heads, premises=premises, workings=workings)
+        heads, premises, internal = self.heads[chosen], self.premises[chosen], self.internal[chosen]
+        return replace(self, heads=heads, premises=premises, internal=internal)
 
     def distinct(self) -> Instances:
         """Each of those that are the same once."""
         columns = (self.heads[..., 0], self.heads[..., 1], self.premises[..., 0], self.premises[..., 1])
-        rows = np.hstack([*columns, self.workings])
+        rows = np.hstack([*columns, self.internal])
         order = np.lexsort(rows.T)
         new = np.ones(len(self), bool)
         new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
@@ -52,10 +52,10 @@ class Instances:
 
 
 def possible(instances: Sequence[Instances], named: np.ndarray) -> list[Instances]:
-    """Those whose workings can be there: static ones with some predicates are, others must be derived."""
+    """Those whose internal premises can be there: some are static, by predicate, others must be derived."""
     derived = np.union1d(named, [ANY])
     while True:
-        kept = [each.take(np.isin(each.workings, derived).all(axis=1)) for each in instances]
+        kept = [each.take(np.isin(each.internal, derived).all(axis=1)) for each in instances]
         more = np.unique(np.concatenate([derived, *(each.heads[..., 0].reshape(-1) for each in kept)]))
         if len(more) == len(derived):
             return [each for each in kept if len(each)]

@@ -110,7 +110,7 @@ def derive(code, below, table, element, variant, idle, classes, equal, scratch, 
         g, kind_g = term_at(heads, head, 9, env, kinds)
         if merged:  # what is bound is a representative already, what is constant may not be
             s, p, o = representative(classes, s), representative(classes, p), representative(classes, o)
-        # a path may begin at a literal; its workings are no triples
+        # a path may begin at a literal; what it needs itself are no triples
         if (kind_s == LITERAL and g != WORKINGS_ID) or kind_p != 0 or kind_g == LITERAL:
             if not counters[DROPPED_KEPT]:
                 for each in range(dropped.size):

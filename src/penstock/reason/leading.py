@@ -40,7 +40,7 @@ def memory_for(code: Code, limits: Limits) -> Memory:
     """An empty memory: (limits, cells, ways, tried, harm, pair_harm, state).
 
     A cell is (predicate, object, version, first and last in ways, side), where the side is of graphs: 0 the
-    default graph, 1 named ones, -1 workings. A way is (variant, step, n, idle heads, n × (variable and kind,
+    default graph, 1 named, -1 internal ones. A way is (variant, step, n, idle heads, n × (variable and kind,
     value)). A row that leading atoms may match makes another version; whatever has to be remembered anew
     for it is harm that its predicate has done; after too much of it atoms with it lead no more, until later.
     """

@@ -95,7 +95,7 @@ def fits(steps, step, rows, flags, row, env, kinds):
         value = rows[row, position]
         if how == FREE:
             if position == 3 and value <= 0:
-                return False  # GRAPH ?g is never the default graph, nor the workings
+                return False  # GRAPH ?g is never the default graph, nor an internal one
             env[what] = value
             if position == 0:
                 kinds[what] = flags[row] & 3

@@ -174,7 +174,7 @@ class Run:
                 raise Apart
             if quads.count > MOST_ROWS:
                 raise InputError(
-                    f"more than {MOST_ROWS:,} triples follow, workings of rules included",
+                    f"more than {MOST_ROWS:,} triples follow, internal graphs of rules included",
                     hint="choose fewer rules, or fewer data: one closure is numbered with 32 bits",
                 )
             self._again = self._again[turn:]

@@ -20,7 +20,7 @@ from penstock.columns import interning
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermTable
 from penstock.reason.axioms import about_ontologies, of_ontologies_alone
-from penstock.reason.clauses import WORKINGS, Atom, Clause, Position, Table, changed, variables_in
+from penstock.reason.clauses import INTERNAL, Atom, Clause, Position, Table, changed, variables_in
 from penstock.reason.code import WORKINGS_ID, compiled, in_python
 from penstock.reason.instances import ANY, LITERAL, Instances, composed, keys_in, needed, possible
 from penstock.reason.quads import KINDS
@@ -102,7 +102,7 @@ class Selecting:
         """Whether an atom is about ontologies."""
         if atom.predicate in self._reflexive and atom.subject == atom.object:
             return False  # everything is: it says nothing
-        return about_ontologies(atom) or (atom.graph == WORKINGS and atom.predicate in self._auxiliary)
+        return about_ontologies(atom) or (atom.graph == INTERNAL and atom.predicate in self._auxiliary)
 
     def _cases(self, clause: Clause) -> list[Clause]:
         """A clause with a relation that is reflexive: once for two things, once for one and the same."""
@@ -140,7 +140,7 @@ class Selecting:
         subject, object_, graph = Var("s"), Var("o"), None
         for axioms in self.axioms:
             for atom in axioms:
-                if atom.graph == WORKINGS:
+                if atom.graph == INTERNAL:
                     continue  # derived from such as are watched
                 target = object_ if isinstance(atom.object, Var) else atom.object
                 conditions = ()
@@ -157,7 +157,7 @@ class Selecting:
     ) -> Selection:
         """What is needed, given the answers to `questions` as columns by variable.
 
-        `named` are predicates that static knowledge has in named graphs and in workings.
+        `named` are predicates that static knowledge has in named graphs and in internal ones.
         """
         instances = self._instances(answers, closed.terms, named)
         guards = self.guards()
@@ -281,7 +281,7 @@ class Selecting:
         """A clause that leads from classes to classes, by an auxiliary relation in place of its axioms."""
         clause = self.clauses[number]
         [premise] = (atom for atom in clause.body if atom not in self.axioms[number])
-        leads = Atom(premise.object, _relation(number), clause.head[0].object, WORKINGS)
+        leads = Atom(premise.object, _relation(number), clause.head[0].object, INTERNAL)
         return Clause(clause.rule, (leads, premise), clause.head)
 
     def _looked_up(
@@ -372,7 +372,7 @@ class Selecting:
         same = np.ones(count, bool)
         for positions in zip(one.positions, other.positions, strict=True):
             if any(
-                isinstance(each, Var) and each not in bound or each in (None, WORKINGS) for each in positions
+                isinstance(each, Var) and each not in bound or each in (None, INTERNAL) for each in positions
             ):
                 same &= positions[0] == positions[1]
             else:

@@ -19,7 +19,7 @@ from penstock.functions.columnar import Columns, distinct, distinct_rows, is_mad
 from penstock.functions.errors import ExpressionError
 from penstock.functions.evaluate import Context, Lookup, compile_term, compile_truth
 from penstock.reason.classes import Classes
-from penstock.reason.clauses import WORKINGS, Clause, Table, variables_in
+from penstock.reason.clauses import INTERNAL, Clause, Table, variables_in
 from penstock.reason.code import KINDS, WORKINGS_ID, native
 from penstock.reason.equality import depends
 from penstock.reason.quads import BLANK, IRI, LITERAL
@@ -239,7 +239,7 @@ class Solutions:
             return self.columns.get(position, np.zeros(len(self.elements), np.int64))
         if isinstance(position, BlankNode):
             return invented[position]
-        if position is None or position == WORKINGS:
+        if position is None or position == INTERNAL:
             id_ = 0 if position is None else WORKINGS_ID
         else:
             id_ = self.terms.add(position)

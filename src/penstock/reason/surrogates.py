@@ -1,6 +1,6 @@
 """Nodes that stand for literals where RDF has none, as subjects (`rules.rule.SURROGATES`).
 
-Rules derive triples with them to go on from; as of the workings in named graphs, nobody is shown these:
+Rules derive triples with them to go on from; as of internal graphs, nobody is shown these:
 who asks for the values of a property is answered the literals, and not a node beside each.
 """
 

@@ -1,7 +1,7 @@
 """Rules over whole streams: each INSERT as CONSTRUCTs of EP-SPARQL, which may take premises from several
 elements and give the consequence the hull of their intervals.
 
-A rule may keep *workings* in a graph that its template names by a variable: `GRAPH ?l { ?x :chain ?z }`.
+A rule may have an *internal graph*, which its template names by a variable: `GRAPH ?l { ?x :chain ?z }`.
 The graphs of a run have fixed names, so such a relation is turned round: one graph per predicate, with the
 variable in the predicate's place, `GRAPH :chain { ?x ?l ?z }`, in template and WHERE alike.
 """
@@ -75,12 +75,12 @@ def _constructs(
     ]
     if sum(map(len, labels)) > len(set().union(*labels)):
         raise _refused(rule, statement, "puts one invented blank node into two graphs")
-    for (graph, workings), triples in by_graph.items():
-        yield Construct(pattern, tuple(triples), None, graph, workings)
+    for (graph, internal), triples in by_graph.items():
+        yield Construct(pattern, tuple(triples), None, graph, internal)
 
 
 def _relations(rules: Sequence[Rule]) -> frozenset[NamedNode]:
-    """The predicates of workings: those that templates put into a graph named by a variable."""
+    """The predicates of internal graphs: those that templates put into a graph named by a variable."""
     found = set()
     for rule in rules:
         for statement in rule.inserts:
@@ -110,7 +110,7 @@ def _bounded(pattern: a.Pattern, within: int | None) -> a.Pattern:
 def _turned(
     pattern: a.Pattern, relations: frozenset[NamedNode], rule: Rule, statement: a.Statement
 ) -> a.Pattern:
-    """A pattern that reads workings where `constructs` has them written."""
+    """A pattern that reads internal graphs where `constructs` has them written."""
     if not relations:
         return pattern
 
@@ -120,7 +120,7 @@ def _turned(
         if not isinstance(value, a.Node) or isinstance(value, Var):
             return value
         if isinstance(value, a.Graph) and isinstance(value.name, Var):
-            return _workings(value, relations, rule, statement)
+            return _internal_graph(value, relations, rule, statement)
         assert is_dataclass(value)
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
         new = {name: turned(part) for name, part in parts.items()}
@@ -129,17 +129,17 @@ def _turned(
     return turned(pattern)
 
 
-def _workings(
+def _internal_graph(
     graph: a.Graph, relations: frozenset[NamedNode], rule: Rule, statement: a.Statement
 ) -> a.Pattern:
-    """`GRAPH ?l { … }` over workings; over graphs that are given, as it is."""
+    """`GRAPH ?l { … }` over internal graphs; over graphs that are given, as it is."""
     inner = graph.pattern
     triples = inner.triples if isinstance(inner, a.BGP) else ()
     if not triples or any(isinstance(triple.predicate, Var) for triple in triples):
         raise _refused(
             rule,
             statement,
-            f"reads what has no named predicate in GRAPH {graph.name}, among workings",
+            f"reads what has no named predicate in GRAPH {graph.name}, among internal graphs",
         )
     parts: list[a.Pattern] = []
     given = tuple(triple for triple in triples if triple.predicate not in relations)

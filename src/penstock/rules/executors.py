@@ -46,7 +46,7 @@ EXECUTORS = {ELEMENT: Executor.KERNEL, STREAM: Executor.NETWORK}
 
 
 @dataclass(frozen=True)
-class Entailment:
+class RuleConfig:
     """The rules of a run, and how they apply to streams."""
 
     rules: tuple[Rule, ...] = ()
@@ -76,7 +76,7 @@ class Applied:
         return *self.queries, *(query for _, query in self.checks), *self.constructs
 
 
-def applied(queries: Sequence[ParsedQuery], entailment: Entailment, *, feed: bool = True) -> Applied:
+def applied(queries: Sequence[ParsedQuery], entailment: RuleConfig, *, feed: bool = True) -> Applied:
     """What the rules of a run make of its queries; what cannot be is refused."""
     refuse_scopes(
         entailment.scope,

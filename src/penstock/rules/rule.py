@@ -10,7 +10,7 @@ REGIMES = ("rdf", "rdfs", "rhodf", "dstar", "p", "owl2-rl", "swclos2", "owl2-dir
 """The names of the regimes: sets of rules that specifications and papers define."""
 
 SURROGATES = "urn:penstock:literal#"
-"""IRIs that stand for literals where RDF has none, as subjects: workings of rules, which no query sees."""
+"""IRIs that stand for literals where RDF has none, as subjects: internal to rules, no query sees them."""
 
 
 @dataclass(frozen=True)

@@ -6,26 +6,26 @@ an instant before. Only groups of rows that can matter to each other are looked 
 where one of them changes.
 """
 
-from penstock.engine.changing.absence import MarkContent, OuterContent, WithoutContent
+from penstock.engine.changing.absence import ExistsMarkContent, LeftJoinContent, MinusContent
 from penstock.engine.changing.groups import AggregatedContent, AskedContent
 from penstock.engine.changing.order import OrderedContent, SlicedContent
 from penstock.engine.changing.sets import (
-    DomainContent,
-    ReachContent,
+    OuterBindingsContent,
+    PathWalkContent,
     constructed_content,
     unique_content,
 )
 from penstock.plan import steps
-from penstock.plan.walks import Reach
+from penstock.plan.walks import PathWalk
 
 CHANGING = {
     steps.Unique: unique_content,
-    steps.Domain: DomainContent,
+    steps.OuterBindings: OuterBindingsContent,
     steps.Constructed: constructed_content,
-    Reach: ReachContent,
-    steps.Outer: OuterContent,
-    steps.Without: WithoutContent,
-    steps.Mark: MarkContent,
+    PathWalk: PathWalkContent,
+    steps.LeftJoin: LeftJoinContent,
+    steps.Minus: MinusContent,
+    steps.ExistsMark: ExistsMarkContent,
     steps.Aggregated: AggregatedContent,
     steps.Asked: AskedContent,
     steps.Ordered: OrderedContent,

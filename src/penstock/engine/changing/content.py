@@ -10,14 +10,14 @@ import numpy as np
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
 from penstock.engine.changing.worlds import Worlds
-from penstock.engine.operators import Clock, Gathering, Surroundings
-from penstock.engine.store import until_left
-from penstock.plan.hidden import WORLD
+from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
+from penstock.engine.store import while_present
 from penstock.plan.steps import Step, Vars
+from penstock.plan.system_columns import WORLD
 from penstock.timeline import NEVER
 
 
-class ContentOperator(Gathering):
+class ContentOperator(BlockingOperator):
     """Answers pointwise: at each instant for what is there at it.
 
     Changes that arrive in a step are not before the watermark, so what is there before the new
@@ -27,13 +27,13 @@ class ContentOperator(Gathering):
     always = False  # it answers even if nothing was ever there
     keys: Vars = ()  # columns that all inputs have; rows that differ in them do not matter to each other
 
-    def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: Step, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.timed = True
 
     def remember(self, side: str, vars: Vars) -> None:
         """An input of the operator, with the columns that it keeps of it."""
-        self.store(side, vars, until_left)
+        self.store(side, vars, while_present)
 
     def taken(self, inputs: list[Frame]) -> Sequence[Frame]:
         """What is remembered of new rows of the inputs."""

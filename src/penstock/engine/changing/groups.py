@@ -7,28 +7,28 @@ from collections.abc import Iterator
 import numpy as np
 
 from penstock.columns.frame import Frame
-from penstock.engine.changing.agenda import Events
 from penstock.engine.changing.content import ContentOperator
+from penstock.engine.changing.expiry_queue import Events
 from penstock.engine.changing.maintained import Answers, Maintained, Multiplicities
 from penstock.engine.changing.slots import Records, Slots, grown
 from penstock.engine.changing.totals import Hulls, total_of
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.expressions import FALSE, TRUE
-from penstock.engine.operators import Surroundings
+from penstock.engine.operators import OperatorContext
 from penstock.plan import steps
-from penstock.plan.hidden import BEGAN, WORLD, is_variable
+from penstock.plan.system_columns import BEGAN, WORLD, is_variable
 from penstock.timeline import TIMELESS_END, TIMELESS_START
 
 
 class AggregatedContent(Maintained):
     """A group is what is there of it at an instant, with the hull of its rows."""
 
-    def __init__(self, step: steps.Aggregated, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.Aggregated, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.columns = (*step.input.vars, *(var for var, _ in step.computed))
         arguments = tuple(argument for _, _, argument in step.aggregates if argument is not None)
         self.looks_at_all = any(call.distinct and not call.argument for _, call, _ in step.aggregates)
-        if not step.input.takes_back and not self.looks_at_all:
+        if not step.input.emits_retractions and not self.looks_at_all:
             self.columns = tuple(dict.fromkeys((*step.keys, *arguments)))
         self.remember("rows", self.columns)
         if step.groups is not None:
@@ -64,7 +64,7 @@ class AggregatedContent(Maintained):
 
     def changed(self, events: list[Events]) -> Iterator[Frame]:
         rows, *given = events
-        if self.step.input.takes_back:
+        if self.step.input.emits_retractions:
             rows = self.multiplicities.clipped(rows)
             rows = rows.take(np.flatnonzero(rows.change))
         events = [rows, *given]
@@ -130,8 +130,8 @@ class AggregatedContent(Maintained):
 class AskedContent(ContentOperator):
     always = True
 
-    def __init__(self, step: steps.Asked, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.Asked, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.remember("rows", step.input.vars)
 
     def at(self, contents: list[Frame], worlds: Worlds) -> Iterator[Frame]:

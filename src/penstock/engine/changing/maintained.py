@@ -8,32 +8,32 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from penstock.columns.frame import Frame
-from penstock.engine.changing.agenda import Agenda, Events
 from penstock.engine.changing.content import not_before, stretch
+from penstock.engine.changing.expiry_queue import Events, ExpiryQueue
 from penstock.engine.changing.slots import Records, Slots, clipped, grown
-from penstock.engine.operators import Clock, Gathering, Surroundings
-from penstock.engine.store import Store, until_left
+from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
+from penstock.engine.store import Store, while_present
 from penstock.jit import njit
 from penstock.plan.step import Step, Vars
 from penstock.timeline import FOREVER, NEVER
 
 
-class Maintained(Gathering):
+class Maintained(BlockingOperator):
     """Answers pointwise, as `ContentOperator` does, from what it keeps of the content.
 
     Its stores have the rows until they leave. All else is made from these: when an operator begins, or goes
     on from stored chunks, what was there before is as if it came then.
     """
 
-    def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: Step, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.timed = True
         self.begun = False
-        self.agendas: list[Agenda] = []
+        self.expiry_queues: list[ExpiryQueue] = []
 
     def remember(self, side: str, vars: Vars, *, leaving: bool = True) -> None:
         """An input, with the columns that are kept of it; `leaving`: it matters when its rows leave."""
-        self.agendas.append(Agenda(self.store(side, vars, until_left), leaving=leaving))
+        self.expiry_queues.append(ExpiryQueue(self.store(side, vars, while_present), leaving=leaving))
 
     def taken(self, inputs: list[Frame]) -> Sequence[Frame]:
         """What is remembered of new rows of the inputs."""
@@ -60,7 +60,7 @@ class Maintained(Gathering):
             self._begin(begin)
         for store, frame in zip(self.stores, self.taken(inputs), strict=True):
             store.append(not_before(frame.changing(), begin))
-        events = [agenda.due(begin, end) for agenda in self.agendas]
+        events = [expiry_queue.due(begin, end) for expiry_queue in self.expiry_queues]
         if any(map(len, events)):
             yield from self.changed(events)
             self.tidy(end)
@@ -68,8 +68,11 @@ class Maintained(Gathering):
     def _begin(self, begin: int) -> None:
         self.begun = True
         self.forget()
-        self.agendas = [Agenda(agenda.store, leaving=agenda.leaving) for agenda in self.agendas]
-        past = [_before(agenda.store, begin) for agenda in self.agendas]
+        self.expiry_queues = [
+            ExpiryQueue(expiry_queue.store, leaving=expiry_queue.leaving)
+            for expiry_queue in self.expiry_queues
+        ]
+        past = [_before(expiry_queue.store, begin) for expiry_queue in self.expiry_queues]
         if any(map(len, past)):
             for _ in self.changed(past):  # it was given then
                 pass

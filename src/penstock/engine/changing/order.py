@@ -13,21 +13,21 @@ from penstock.engine.changing.worlds import Worlds
 from penstock.engine.instants import Ordering
 from penstock.engine.operators import (
     ComputeOperator,
-    RowByRow,
-    SelectOperator,
-    Surroundings,
+    FilterOperator,
+    OperatorContext,
+    RowOperator,
     sliced,
 )
 from penstock.engine.presence import solutions
 from penstock.plan import steps
-from penstock.plan.hidden import WORLD
+from penstock.plan.system_columns import WORLD
 
 
-class OrderedContent(RowByRow):
+class OrderedContent(RowOperator):
     """A multiset has no order: what needs one (`SlicedContent`) puts the content in order itself."""
 
-    def __init__(self, step: steps.Ordered, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.Ordered, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.timed = False
 
     def apply(self, frame: Frame) -> Frame:
@@ -37,13 +37,13 @@ class OrderedContent(RowByRow):
 class SlicedContent(ContentOperator):
     """OFFSET and LIMIT: the content is put in order, goes through the steps between, and is cut."""
 
-    def __init__(self, step: steps.Sliced, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.Sliced, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         *between, ordered = step.below
         self.ordered: steps.Ordered = ordered
         self.remember("rows", (*ordered.input.vars, *(var for var, _ in ordered.computed)))
         self.ordering = Ordering(ordered, self.terms)
-        self.between = [_between(each, surroundings) for each in reversed(between)]
+        self.between = [_between(each, context) for each in reversed(between)]
         self.keys = () if step.tag is None else (step.tag,)
 
     def taken(self, inputs: list[Frame]) -> list[Frame]:
@@ -61,14 +61,14 @@ class SlicedContent(ContentOperator):
         yield sliced(self.step, each, each.column(WORLD))
 
 
-def _between(step: steps.Step, surroundings: Surroundings):
+def _between(step: steps.Step, context: OperatorContext):
     """What a step between ORDER BY and LIMIT makes of rows in order."""
     if isinstance(step, steps.Columns):
         return lambda frame: frame.project((*step.vars, WORLD))
     if isinstance(step, steps.Unique):
         return lambda frame: _first(frame, step.subsume)
-    operator = {steps.Select: SelectOperator, steps.Compute: ComputeOperator}[type(step)]
-    return operator(step, "", surroundings).apply
+    operator = {steps.Filter: FilterOperator, steps.Compute: ComputeOperator}[type(step)]
+    return operator(step, "", context).apply
 
 
 def _first(frame: Frame, subsume: bool) -> Frame:

@@ -8,20 +8,20 @@ import numpy as np
 
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
-from penstock.engine.changing.agenda import Events
 from penstock.engine.changing.content import ContentOperator
+from penstock.engine.changing.expiry_queue import Events
 from penstock.engine.changing.maintained import Answers, Maintained
 from penstock.engine.changing.slots import Records, Slots, covered, grown
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.constructing import Template
-from penstock.engine.operators import Operator, Surroundings
+from penstock.engine.operators import Operator, OperatorContext
 from penstock.engine.paths import Walking, walk_columns
 from penstock.engine.presence import numbered, solutions
 from penstock.engine.store import Store, forever
 from penstock.plan import steps
-from penstock.plan.hidden import BEGAN, WORLD
 from penstock.plan.step import Step
-from penstock.plan.walks import Reach
+from penstock.plan.system_columns import BEGAN, WORLD
+from penstock.plan.walks import PathWalk
 from penstock.timeline import NEVER
 
 
@@ -47,8 +47,8 @@ def without_began(frame: Frame) -> Frame:
 class UniqueAtInstants(ContentOperator):
     """Each solution once, where it depends on others: on timeless ones, or on which of them began first."""
 
-    def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: Step, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.remember("rows", step.vars)
         self.keys = tuple(var for var in step.vars if var != BEGAN)
 
@@ -66,9 +66,9 @@ class UniqueContent(Maintained):
     no longer do. Otherwise solutions are counted.
     """
 
-    def __init__(self, step: Step, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
-        self.counts = step.takes_back
+    def __init__(self, step: Step, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
+        self.counts = step.emits_retractions
         self.remember("rows", step.vars, leaving=self.counts)
 
     def forget(self) -> None:
@@ -119,7 +119,7 @@ def unsubsumed(frame: Frame) -> Frame:
     return frame.take(timeless | ~np.isin(bindings, bindings[timeless]))
 
 
-class DomainContent(UniqueContent):
+class OuterBindingsContent(UniqueContent):
     def taken(self, inputs: list[Frame]) -> list[Frame]:
         [frame] = inputs
         bindings = Frame.timeless(self.step.vars, frame.project(self.step.vars).ids)
@@ -129,8 +129,8 @@ class DomainContent(UniqueContent):
 class _Constructing(Operator):
     """What is remembered of solutions are the triples that a template makes of them."""
 
-    def __init__(self, step: steps.Constructed, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: steps.Constructed, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.template = Template(step, self.terms)
 
     def taken(self, inputs: list[Frame]) -> list[Frame]:
@@ -145,19 +145,19 @@ class ConstructedAtInstants(_Constructing, UniqueAtInstants):
     pass
 
 
-def unique_content(step: steps.Unique, name: str, surroundings: Surroundings) -> Operator:
-    return (UniqueContent if step.foretells else UniqueAtInstants)(step, name, surroundings)
+def unique_content(step: steps.Unique, name: str, context: OperatorContext) -> Operator:
+    return (UniqueContent if step.expiry_known else UniqueAtInstants)(step, name, context)
 
 
-def constructed_content(step: steps.Constructed, name: str, surroundings: Surroundings) -> Operator:
-    return (ConstructedContent if step.foretells else ConstructedAtInstants)(step, name, surroundings)
+def constructed_content(step: steps.Constructed, name: str, context: OperatorContext) -> Operator:
+    return (ConstructedContent if step.expiry_known else ConstructedAtInstants)(step, name, context)
 
 
-class ReachContent(ContentOperator):
+class PathWalkContent(ContentOperator):
     """Walks of an automaton: what an edge that leaves or comes is connected with is walked again."""
 
-    def __init__(self, step: Reach, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: PathWalk, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         for number, below in enumerate(step.inputs):
             self.remember(f"edges{number}", below.vars)
 

@@ -13,7 +13,7 @@ import numpy as np
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
 from penstock.engine.presence import consolidated, numbered, solutions
-from penstock.plan.hidden import WORLD
+from penstock.plan.system_columns import WORLD
 from penstock.timeline import FOREVER
 
 

@@ -1,6 +1,7 @@
 """Windows at run time: when rows are in them, when they report, and what is given then (decision 0013)."""
 
 from penstock.engine.operators import ScanOperator
+from penstock.engine.windows.anti_join import AntiJoinOperator
 from penstock.engine.windows.contents import (
     BegunOperator,
     CountedOperator,
@@ -14,7 +15,6 @@ from penstock.engine.windows.contents import (
     WindowedOperator,
 )
 from penstock.engine.windows.cutting import CutOperator
-from penstock.engine.windows.lacking import LackingOperator
 from penstock.engine.windows.reporting import ReportedOperator, StreamedOperator
 from penstock.engine.windows.runs import RunsOperator
 from penstock.plan import repetitions, windowing
@@ -34,7 +34,7 @@ WINDOWS = {
     windowing.Windowed: WindowedOperator,
     windowing.Counted: CountedOperator,
     windowing.During: DuringOperator,
-    windowing.Lacking: LackingOperator,
+    windowing.AntiJoin: AntiJoinOperator,
     windowing.Earliest: EarliestContent,
     repetitions.Runs: RunsOperator,
     windowing.Latest: LatestContent,

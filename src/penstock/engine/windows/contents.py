@@ -13,16 +13,16 @@ from penstock.engine.changing.content import ContentOperator
 from penstock.engine.changing.sets import once
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.exchange import match
-from penstock.engine.operators import Clock, Gathering, RowByRow, Surroundings
+from penstock.engine.operators import BlockingOperator, Clock, OperatorContext, RowOperator
 from penstock.engine.presence import NO_ID, consolidated, numbered
-from penstock.engine.store import until_left
+from penstock.engine.store import while_present
 from penstock.engine.windows.marks import closes
 from penstock.functions.ordering import total_key
-from penstock.plan import hidden, windowing
+from penstock.plan import system_columns, windowing
 from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
 
 _TRIPLE = ("s", "p", "o")
-_LAST_PLACE = hidden.PLACE + " last"
+_LAST_PLACE = system_columns.PLACE + " last"
 _COUNTLESS = 2**62
 """More triples than any stream has; to a place among them as many can be added."""
 
@@ -133,7 +133,7 @@ def elements_alone(frame: Frame) -> Frame:
     return frame.take(~timeless) if timeless.any() else frame
 
 
-class WindowedOperator(RowByRow):
+class WindowedOperator(RowOperator):
     """Time says alone when a row is in the window, so it is said when the row comes."""
 
     def apply(self, frame: Frame) -> Frame:
@@ -145,17 +145,17 @@ class WindowedOperator(RowByRow):
         return without_time(frame) if self.step.timeless else frame
 
 
-class MatchedOperator(RowByRow):
+class MatchedOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
         step = self.step
         triples = tuple(frame.column(name) for name in _TRIPLE)
-        element = frame.column(hidden.ELEMENT) if step.element else None
+        element = frame.column(system_columns.ELEMENT) if step.element else None
         return match(
             step, triples, frame.start, frame.end, self.terms.key, element=element, presence=frame.presence
         )
 
 
-class DuringOperator(RowByRow):
+class DuringOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
         step = self.step
         times = {"start": frame.start, "end": frame.end}
@@ -169,35 +169,35 @@ class DuringOperator(RowByRow):
         return frame if there.all() else frame.take(there)
 
 
-class StampedOperator(RowByRow):
+class StampedOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
         times = {"start": frame.start, "end": frame.end}
         stamps = np.where(frame.timeless_mask(), UNBOUND, times[self.step.point] + NO_ID)
         return frame.extended(self.step.column, stamps)
 
 
-class RetimedOperator(RowByRow):
+class RetimedOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
         start, end = (frame.column(column) - NO_ID for column in (self.step.start, self.step.end))
         return Frame(self.step.vars, frame.project(self.step.vars).ids, start, end, *frame.presence)
 
 
-class BegunOperator(RowByRow):
+class BegunOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
-        own, other = frame.column(hidden.BEGAN), frame.column(self.step.other)
+        own, other = frame.column(system_columns.BEGAN), frame.column(self.step.other)
         both = np.maximum(own, other) if self.step.later else np.minimum(own, other)
         began = np.where(own == 0, other, np.where(other == 0, own, both))
-        found = frame.project(tuple(var for var in self.step.vars if var != hidden.BEGAN))
-        return found.extended(hidden.BEGAN, began).project(self.step.vars)
+        found = frame.project(tuple(var for var in self.step.vars if var != system_columns.BEGAN))
+        return found.extended(system_columns.BEGAN, began).project(self.step.vars)
 
 
 class EarliestContent(ContentOperator):
     """Of rows that are alike one."""
 
     def __init__(
-        self, step: windowing.Earliest | windowing.Latest, name: str, surroundings: Surroundings
+        self, step: windowing.Earliest | windowing.Latest, name: str, context: OperatorContext
     ) -> None:
-        super().__init__(step, name, surroundings)
+        super().__init__(step, name, context)
         self.remember("rows", step.vars)
         self.keys = step.vars
 
@@ -220,23 +220,23 @@ class LatestContent(EarliestContent):
         return found.ids, -found.end
 
 
-class TimelessOperator(RowByRow):
+class TimelessOperator(RowOperator):
     def apply(self, frame: Frame) -> Frame:
         return without_time(frame)
 
 
-class CountedOperator(Gathering):
+class CountedOperator(BlockingOperator):
     """Which triples are the last ones is known when the watermark has passed their ends.
 
     Triples keep their places until they have left; then they are taken back. What is derived from an element
     has all places of its triples: it is there from the first to the last of them.
     """
 
-    def __init__(self, step: windowing.Counted, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
-        self.waiting = self.store("waiting", step.vars, until_left)
-        self.derived = self.store("derived", step.vars, until_left)
-        self.placed = self.store("placed", (*step.vars, hidden.PLACE, _LAST_PLACE), until_left)
+    def __init__(self, step: windowing.Counted, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
+        self.waiting = self.store("waiting", step.vars, while_present)
+        self.derived = self.store("derived", step.vars, while_present)
+        self.placed = self.store("placed", (*step.vars, system_columns.PLACE, _LAST_PLACE), while_present)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         for store, new in zip((self.waiting, self.derived), inputs, strict=False):
@@ -257,14 +257,14 @@ class CountedOperator(Gathering):
             count = int(-known.column(_LAST_PLACE).min())
         due = self._in_order(due)
         places = -np.arange(count + 1, count + 1 + len(due))
-        derived = _beside(derived, due.column(hidden.ELEMENT), places)
-        due = due.extended(hidden.PLACE, places).extended(_LAST_PLACE, places)
+        derived = _beside(derived, due.column(system_columns.ELEMENT), places)
+        due = due.extended(system_columns.PLACE, places).extended(_LAST_PLACE, places)
         instants, ends = np.unique(due.end, return_index=True)
         counted = np.append(ends[1:], len(due)) + count
         closed = counted // slide * slide  # up to which place triples have been shown, at each instant
         before = count // slide * slide
         rows = Frame.concat([_always(known), _always(due), _always(derived)], self.placed.vars)
-        place = -rows.column(hidden.PLACE)
+        place = -rows.column(system_columns.PLACE)
         enters = np.searchsorted(closed, place, "left")
         leaves = np.searchsorted(closed, width - rows.column(_LAST_PLACE), "left")
         times = np.append(instants, FOREVER)
@@ -283,7 +283,7 @@ class CountedOperator(Gathering):
 
     def _in_order(self, due: Frame) -> Frame:
         """By end and start, then the elements' graphs and the triples in them, in the order of terms."""
-        element = due.column(hidden.ELEMENT)
+        element = due.column(system_columns.ELEMENT)
         times = np.vstack([due.end, due.start])
         alone = _count_of(times) == 1
         rank = np.zeros((3, len(due)), np.int64)
@@ -292,7 +292,7 @@ class CountedOperator(Gathering):
             rank[:, several] = self._ranks(np.vstack([due.column(name) for name in _TRIPLE])[:, several])
         order = np.lexsort([*rank[::-1], element, due.start, due.end])
         due, rank = due.take(order), rank[:, order]
-        element = due.column(hidden.ELEMENT)
+        element = due.column(system_columns.ELEMENT)
         begins = np.ones(len(due), bool)
         begins[1:] = (element[1:] != element[:-1]) | (due.end[1:] != due.end[:-1])
         first = np.flatnonzero(begins)
@@ -325,10 +325,10 @@ def _beside(derived: Frame, element: np.ndarray, places: np.ndarray) -> Frame:
     """What is derived from elements, with the first and the last place (negative) of the triples of each."""
     order = np.lexsort((-places, element))
     element, places = element[order], places[order]
-    derived = derived.take(np.isin(derived.column(hidden.ELEMENT), element))
-    first = np.searchsorted(element, derived.column(hidden.ELEMENT), "left")
-    last = np.searchsorted(element, derived.column(hidden.ELEMENT), "right") - 1
-    return derived.extended(hidden.PLACE, places[first]).extended(_LAST_PLACE, places[last])
+    derived = derived.take(np.isin(derived.column(system_columns.ELEMENT), element))
+    first = np.searchsorted(element, derived.column(system_columns.ELEMENT), "left")
+    last = np.searchsorted(element, derived.column(system_columns.ELEMENT), "right") - 1
+    return derived.extended(system_columns.PLACE, places[first]).extended(_LAST_PLACE, places[last])
 
 
 def _always(frame: Frame) -> Frame:

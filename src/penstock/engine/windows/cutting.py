@@ -9,11 +9,11 @@ import numpy as np
 from penstock.algebra.windows import Kind
 from penstock.columns.frame import Frame
 from penstock.engine.changing.worlds import Worlds
-from penstock.engine.operators import Clock, Surroundings
-from penstock.engine.store import until_left
+from penstock.engine.operators import Clock, OperatorContext
+from penstock.engine.store import while_present
 from penstock.engine.windows.contents import cut, reaches_until
 from penstock.engine.windows.reporting import EvaluatedOperator
-from penstock.plan.hidden import WORLD
+from penstock.plan.system_columns import WORLD
 from penstock.plan.windowing import Cut
 from penstock.timeline import FOREVER
 
@@ -21,9 +21,9 @@ from penstock.timeline import FOREVER
 class CutOperator(EvaluatedOperator):
     """A row that is cut is another one at each evaluation; as long as it is not, it is one row."""
 
-    def __init__(self, step: Cut, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
-        self.rows = self.store("rows", step.vars, until_left)  # while they are cut
+    def __init__(self, step: Cut, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
+        self.rows = self.store("rows", step.vars, while_present)  # while they are cut
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         new, *counted = inputs

@@ -9,10 +9,9 @@ import numpy as np
 from penstock.algebra.windows import Kind, StreamOperator, Tick
 from penstock.columns.frame import Frame
 from penstock.columns.instants import sorted_unique
-from penstock.engine.operators import Clock, Gathering, RowByRow, Surroundings
+from penstock.engine.operators import BlockingOperator, Clock, OperatorContext, RowOperator
 from penstock.engine.presence import consolidated, numbered
-from penstock.engine.store import until_left
-from penstock.engine.windows.carrying import Carrying
+from penstock.engine.store import while_present
 from penstock.engine.windows.contents import cut, last_close, presence, still_shown_until
 from penstock.engine.windows.marks import (
     EVERY_INSTANT,
@@ -23,8 +22,9 @@ from penstock.engine.windows.marks import (
     covered,
     too_many,
 )
-from penstock.plan.hidden import PLACE
+from penstock.engine.windows.report_deltas import ReportDeltas
 from penstock.plan.sources import Window
+from penstock.plan.system_columns import PLACE
 from penstock.plan.windowing import Evaluated, Reported, filled
 from penstock.timeline import FOREVER, NEVER
 
@@ -36,8 +36,8 @@ when it has been evaluated, and when that was last (where it matters)."""
 class Milestones:
     """A few instants that a query remembers, by number. A new one takes back the one before."""
 
-    def __init__(self, operator: Gathering) -> None:
-        self.store = operator.store("milestones", (PLACE,), until_left)
+    def __init__(self, operator: BlockingOperator) -> None:
+        self.store = operator.store("milestones", (PLACE,), while_present)
         self.at: dict[int, int] = {}
 
     def restored(self) -> None:
@@ -69,9 +69,9 @@ class WindowReport:
         self.content = None  # when elements are shown
         self.changes = None  # that are seen when it is asked
         if self.report.non_empty:
-            self.content = operator.store(f"content{number}", (), until_left)
+            self.content = operator.store(f"content{number}", (), while_present)
         if self.report.change:
-            self.changes = Carrying(operator, f"changes{number}", ())
+            self.changes = ReportDeltas(operator, f"changes{number}", ())
 
     def take(self, ends: np.ndarray) -> None:
         """Takes in the ends of elements that have a triple; of the last triples, when they close."""
@@ -137,11 +137,11 @@ class Asked:
         self.ends, self.closed = ends, closed
 
 
-class EvaluatedOperator(Gathering):
+class EvaluatedOperator(BlockingOperator):
     """Knows at which instants a query is evaluated."""
 
-    def __init__(self, step: Evaluated, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: Evaluated, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.milestones = Milestones(self)
         self.reports = [WindowReport(self, number, window) for number, window in enumerate(step.windows)]
 
@@ -196,14 +196,14 @@ class ReportedOperator(EvaluatedOperator):
     what has come and left.
     """
 
-    def __init__(self, step: Reported, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
-        self.surroundings = surroundings
+    def __init__(self, step: Reported, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
+        self.context = context
         self.whole = step.operator is StreamOperator.RSTREAM
         if self.whole:
-            self.content = self.store("content", step.vars, until_left)
+            self.content = self.store("content", step.vars, while_present)
         else:
-            self.changes = Carrying(self, "changes", step.input.vars)
+            self.changes = ReportDeltas(self, "changes", step.input.vars)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         answers, *counted = inputs
@@ -237,7 +237,7 @@ class ReportedOperator(EvaluatedOperator):
         rows = self.content.rows().changing()
         rows = consolidated(rows.take(self._mine(rows.since)))
         rows = rows.take(rows.weight > 0)
-        most, count = self.surroundings.tuning.pairs, 0
+        most, count = self.context.tuning.pairs, 0
         for instants in marks.portions(rows.since, rows.until, most):
             first, last = (np.searchsorted(instants, times) for times in (rows.since, rows.until))
             change = np.bincount(first, minlength=len(instants) + 1)
@@ -260,7 +260,7 @@ class ReportedOperator(EvaluatedOperator):
         """ISTREAM: what is there more often than at the mark before; DSTREAM: less often."""
         sign = -1 if self.step.operator is StreamOperator.DSTREAM else 1
         found = self.changes.carried(
-            clock.before, clock.now, marks, begun=begun, ever=not self.surroundings.number, sign=sign
+            clock.before, clock.now, marks, begun=begun, ever=not self.context.number, sign=sign
         )
         weight = found.weight * sign
         found, weight = found.take(weight > 0), weight[weight > 0]
@@ -275,10 +275,10 @@ class ReportedOperator(EvaluatedOperator):
 
     def _mine(self, since: np.ndarray) -> np.ndarray:
         """Every shard has what follows from static knowledge alone; only the first gives it."""
-        return since > NEVER if self.surroundings.number else np.ones(len(since), bool)
+        return since > NEVER if self.context.number else np.ones(len(since), bool)
 
 
-class StreamedOperator(RowByRow):
+class StreamedOperator(RowOperator):
     """What is given at an instant comes at once, and is a graph for each start: a triple is in it once."""
 
     def apply(self, frame: Frame) -> Frame:
@@ -290,7 +290,7 @@ class StreamedOperator(RowByRow):
 
 def _entering(frame: Frame) -> np.ndarray:
     """The instants at which rows come."""
-    return sorted_unique(frame.since[frame.weight > 0]) if frame.changes else np.empty(0, np.int64)
+    return sorted_unique(frame.since[frame.weight > 0]) if frame.retractable else np.empty(0, np.int64)
 
 
 def _union(instants: list[np.ndarray]) -> np.ndarray:

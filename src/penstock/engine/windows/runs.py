@@ -10,32 +10,32 @@ from penstock.columns.frame import Frame
 from penstock.engine.changing.content import not_before, stretch
 from penstock.engine.changing.slots import Slots
 from penstock.engine.lists import Lists, in_order
-from penstock.engine.operators import Clock, Gathering, Surroundings
+from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
 from penstock.engine.presence import NO_ID, consolidated
-from penstock.engine.store import until_left
+from penstock.engine.store import while_present
+from penstock.engine.windows.anti_join import due_before
 from penstock.engine.windows.contents import reaches_all_until
-from penstock.engine.windows.lacking import due_before
 from penstock.jit import njit
 from penstock.plan.repetitions import Runs, are_ordered, looked_at
 from penstock.timeline import FOREVER, NEVER
 
 
-class RunsOperator(Gathering):
+class RunsOperator(BlockingOperator):
     """Each choice is looked at when it comes and, unless its run is settled, when a member comes or leaves.
 
     Members stand in the order of lists, those with the same keys together. Where they also end, come and
     leave in this order, a run is a stretch of them, and costs the same whatever its length.
     """
 
-    def __init__(self, step: Runs, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: Runs, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         self.timed = True
         self.ordered = are_ordered(step.aggregates)
         began = () if step.began is None else (step.began,)
         columns = dict.fromkeys((*step.shared, *looked_at(step.aggregates, step.ties), *began))
-        self.waiting = self.store("waiting", step.chosen.vars, until_left, waits=True)
-        self.members = self.store("members", tuple(columns), until_left)
-        self.chosen = None if step.settled else self.store("chosen", step.chosen.vars, until_left)
+        self.waiting = self.store("waiting", step.chosen.vars, while_present, waits=True)
+        self.members = self.store("members", tuple(columns), while_present)
+        self.chosen = None if step.settled else self.store("chosen", step.chosen.vars, while_present)
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         begin, end = stretch(clock)
@@ -47,7 +47,7 @@ class RunsOperator(Gathering):
             if self.step.cuts or self.members.changes_within(begin, end):
                 old = self.chosen.rows().changing()
             self.chosen.append(new)
-        if self.step.chosen.takes_back:
+        if self.step.chosen.emits_retractions:
             old, new = consolidated(old), consolidated(new)
         choices = Frame.concat([old.take(old.until > begin), new], new.vars)
         if len(choices):
@@ -56,7 +56,7 @@ class RunsOperator(Gathering):
     def _found(self, choices: Frame, begin: int, end: int) -> Iterator[Frame]:
         """The choices with their runs, as far as these are other than before `begin`."""
         step, members = self.step, self.members.rows().changing()
-        if step.run.takes_back:
+        if step.run.emits_retractions:
             members = consolidated(members)
         members = members.take(np.repeat(np.arange(len(members)), np.maximum(members.weight, 0)))
         keys = [np.concatenate([members.column(var), choices.column(var)]) for var in step.shared]

@@ -13,10 +13,10 @@ from penstock.plan import steps
 from penstock.plan.advice.overview import Overview
 from penstock.plan.analysis.keys import ELEMENT_KEY, Key
 from penstock.plan.compilation.sieves import Sieve, sieves
-from penstock.plan.hidden import ELEMENT
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.sources import streams
 from penstock.plan.step import Step
+from penstock.plan.system_columns import ELEMENT
 from penstock.plan.wording import in_words
 from penstock.terms import NamedNode
 from penstock.timeline import format_duration
@@ -75,7 +75,7 @@ def explain_stages(overview: Overview, *, assumed: bool = False) -> str:
     keyed = [query for query in plan.queries if isinstance(query.key, Key) and query not in alone]
     together = [query for query in plan.queries if query not in keyed and query not in alone]
     sieved = sieves(query.step for query in plan.queries)
-    gives = [query for place, query in enumerate(plan.queries) if place not in overview.silent]
+    gives = [query for place, query in enumerate(plan.queries) if place not in overview.internal_queries]
     found = {
         "source": [_counted(len(overview.streams), "stream") + (", assumed" if assumed else "")],
         "decode": [_decoded(scans, overview)],

@@ -34,7 +34,7 @@ class Overview:
     `remembered` is what each step keeps, and how long, in the words of its operator. `rules` are told as
     they are, and so is what becomes of the queries of a checkpoint (`fates`); of the queries, the first
     `given` are the user's, the others are rules as queries. `generations` are the batches that the queries
-    began with: steps that remember are shared by those of one. `silent` queries only feed
+    began with: steps that remember are shared by those of one. `internal_queries` only feed
     others. `closes`: elements are closed under rules; `decodes_all`: all of their predicates are decoded;
     `follows`: changes of static graphs are taken in.
     """
@@ -49,7 +49,7 @@ class Overview:
         rules: Sequence[tuple[str, str]] = (),
         given: int | None = None,
         generations: Sequence[int] = (),
-        silent: Collection[int] = (),
+        internal_queries: Collection[int] = (),
         shards: int = 1,
         closes: bool = False,
         decodes_all: bool = False,
@@ -63,7 +63,7 @@ class Overview:
         self.rules = rules
         self.given = len(plan.queries) if given is None else given
         self.generations = generations or (0,) * len(plan.queries)
-        self.silent = frozenset(silent)
+        self.internal_queries = frozenset(internal_queries)
         self.shards = shards
         self.closes = closes
         self.decodes_all = decodes_all

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.algebra.base import Kept
+from penstock.algebra.base import StateNeed
 from penstock.algebra.nodes import Pattern
 from penstock.algebra.scopes import STREAM
 from penstock.plan.analysis.bounds import Bound, inherit, longest, own_bound
@@ -58,7 +58,7 @@ def memories(pattern: Pattern, bound: Bound = None, dataset: ActiveDataset = ONE
         yield from memories(inner, None, inside)
 
 
-def _depends_on_stream(pattern: Pattern, kept: Kept, dataset: ActiveDataset) -> bool:
+def _depends_on_stream(pattern: Pattern, kept: StateNeed, dataset: ActiveDataset) -> bool:
     """Whether what is kept grows with a stream, and is kept for something that a stream may still give."""
     if kept.absence:
         return reads_stream(children(pattern)[kept.part], dataset)

@@ -72,14 +72,14 @@ def junctions(
     for graph, shape in triples.plain:
         own = _mask(shape)
         for mask in look_ups.masks.get(graph, ()):
-            meeting = found.setdefault((graph, own, mask, _common(shape, own & mask)), ([], []))
-            meeting[0].extend(triples.places[graph, shape])
+            join_bounds = found.setdefault((graph, own, mask, _common(shape, own & mask)), ([], []))
+            join_bounds[0].extend(triples.places[graph, shape])
     for graph, shape in look_ups.plain:
         own = _mask(shape)
         for mask in triples.masks.get(graph, ()):
-            meeting = found.get((graph, mask, own, _common(shape, own & mask)))
-            if meeting is not None:
-                meeting[1].extend(look_ups.places[graph, shape])
+            join_bounds = found.get((graph, mask, own, _common(shape, own & mask)))
+            if join_bounds is not None:
+                join_bounds[1].extend(look_ups.places[graph, shape])
     result = [
         Junction(key[0], tuple(sorted(one)), tuple(sorted(other)))
         for key, (one, other) in found.items()

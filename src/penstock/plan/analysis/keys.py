@@ -32,8 +32,8 @@ from penstock.plan.analysis.reads import LookUps, can_be_timeless, expands_timel
 from penstock.plan.analysis.variables import certain
 from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
-from penstock.plan.hidden import ELEMENT
 from penstock.plan.sources import timed
+from penstock.plan.system_columns import ELEMENT
 from penstock.plan.wording import leaf_text
 from penstock.terms import BlankNode
 

@@ -12,7 +12,7 @@ from penstock.plan.wording import leaf_text
 
 def refuse_circle(circle: Sequence[Step]) -> None:
     """Rules that feed each other, if rows of theirs can leave."""
-    if not any(step.changes for step in circle):
+    if not any(step.retractable for step in circle):
         return
     rules = [step for step in circle if step.feeds]
     made = sorted({leaf_text(triple) for rule in rules for triple in rule.template})
@@ -31,12 +31,12 @@ def refuse_substituted(all_steps: Iterable[Step]) -> None:
     """
     leaving: set[Step] = set()  # without regard to what is substituted
     for step in all_steps:
-        if isinstance(step, steps.Domain):
+        if isinstance(step, steps.OuterBindings):
             continue
-        begins = not any(below.changes for below in step.inputs)
-        if step.changes and (begins or any(below in leaving for below in step.inputs)):
+        begins = not any(below.retractable for below in step.inputs)
+        if step.retractable and (begins or any(below in leaving for below in step.inputs)):
             leaving.add(step)
-        elif step.changes and step.reads_stream and (step.waits or step.per_instant):
+        elif step.retractable and step.reads_stream and (step.waits or step.per_instant):
             raise QueryError(
                 f"{step.name} in an EXISTS looks at a stream instant by instant for solutions that leave",
                 hint="let the pattern of the EXISTS read the window that the solutions come from, or "

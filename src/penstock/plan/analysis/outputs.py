@@ -21,7 +21,7 @@ from penstock.plan.catalog import ActiveDataset, Catalog
 from penstock.plan.sources import is_stream, static_graphs, written_number
 
 
-def told(fed: Feeding, catalog: Catalog, instants: Sequence[frozenset[int]]) -> tuple[Edge, ...]:
+def notified(fed: Feeding, catalog: Catalog, instants: Sequence[frozenset[int]]) -> tuple[Edge, ...]:
     """Rules, each with a query that must know when it gives something (`instants`: of each query)."""
     writers: dict[int, list[int]] = {}
     for place, query in enumerate(fed.queries):
@@ -57,7 +57,7 @@ def refuse_own_output(fed: Feeding, names: Sequence[str]) -> None:
     edges = list(fed.edges())
     for members in components(fed.places, edges):
         first = next((place for place in members if place < len(queries) and queries[place].continuous), None)
-        if first is None or len(members) == 1 and (first, first) not in fed.told:
+        if first is None or len(members) == 1 and (first, first) not in fed.notified:
             continue
         way = [place for place in _circle(first, set(members), edges) if place < len(queries)]
         said = []
@@ -90,7 +90,7 @@ def kept_in_one(
     program: RuleProgram, fed: Feeding, datasets: Sequence[ActiveDataset], names: Sequence[str]
 ) -> NoKey | None:
     """Why queries that read each other's streams cannot be spread over partitions; None if they can."""
-    for writer, reader in fed.told:
+    for writer, reader in fed.notified:
         if reader in program.queries:
             return NoKey(
                 f"when `{names[writer]}` gives something, which `{names[reader]}` must know, is known only "

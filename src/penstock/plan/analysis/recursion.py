@@ -72,7 +72,7 @@ class Feeding:
     """How the rules among some queries feed queries.
 
     `junctions` speak of places in `made` and `sought`. `timeless` has for each query the look-ups
-    of it that find a triple which a rule makes without an interval, from static knowledge. `told` are
+    of it that find a triple which a rule makes without an interval, from static knowledge. `notified` are
     rules and queries to which it matters when a rule gives something, whatever it is.
     """
 
@@ -81,14 +81,14 @@ class Feeding:
     sought: tuple[Sought, ...]
     junctions: tuple[Junction, ...]
     timeless: tuple[LookUps, ...]
-    told: tuple[Edge, ...] = ()
+    notified: tuple[Edge, ...] = ()
 
     def edges(self, *, standing: bool = False) -> Iterator[Edge]:
         """From rules to junctions, and on to queries; the junctions' places come after the queries'.
 
         `standing`: without those through which time moves on.
         """
-        yield from self.told
+        yield from self.notified
         for place, junction in enumerate(self.junctions, len(self.queries)):
             for made in junction.made:
                 yield self.made[made].rule, place
@@ -184,13 +184,13 @@ def rules_and_scans(network: Sequence[Step]) -> list[tuple[list[int], list[int]]
             for graph in rule_graphs(step.sources):
                 scans.append(place)
                 sought.append((graph, look_up))
-    meeting: dict[int, dict[int, None]] = {}  # the junctions of each rule
+    join_bounds: dict[int, dict[int, None]] = {}  # the junctions of each rule
     met = junctions(made, sought)
     for number, junction in enumerate(met):
         for each in junction.made:
-            meeting.setdefault(rules[each], {})[number] = None
+            join_bounds.setdefault(rules[each], {})[number] = None
     alike: dict[tuple[int, ...], list[int]] = {}
-    for rule, numbers in meeting.items():
+    for rule, numbers in join_bounds.items():
         alike.setdefault(tuple(numbers), []).append(rule)
     return [
         (fed_by, sorted({scans[each] for number in numbers for each in met[number].sought}))
@@ -247,7 +247,7 @@ def programs(fed: Feeding, names: Sequence[str] | None = None) -> tuple[RuleProg
         rules = dict.fromkeys(fed.made[each].rule for each in junction.made)
         readers = dict.fromkeys(fed.sought[each].query for each in junction.sought)
         meetings[group[place]].append((tuple(rules), tuple(readers)))
-    for rule, reader in fed.told:
+    for rule, reader in fed.notified:
         meetings[group[rule]].append(((rule,), (reader,)))
     return tuple(
         RuleProgram(

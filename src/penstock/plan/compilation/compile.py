@@ -18,7 +18,7 @@ from penstock.algebra.relations import ANY, ENDED, HULL, IntervalRule, Side
 from penstock.algebra.scopes import ELEMENT, STREAM
 from penstock.errors import QueryError
 from penstock.functions import chance
-from penstock.plan import hidden, steps
+from penstock.plan import steps, system_columns
 from penstock.plan.analysis import bounds, reads, variables, walk
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context
@@ -82,7 +82,7 @@ class Compiler(RepetitionCompiler):
         if isinstance(query, a.Ask):
             return steps.Asked(columns_of(step, ()), context.instants)
         target = None if query.target is None else query.target.value
-        return steps.Constructed(step, query.template, self.name, feeds, target, query.workings)
+        return steps.Constructed(step, query.template, self.name, feeds, target, query.internal)
 
     def in_elements(self, query: a.Query, context: Context) -> Step:
         """The answers of a query to each element by itself; the last column has the element's number."""
@@ -92,21 +92,23 @@ class Compiler(RepetitionCompiler):
         if isinstance(query, a.Construct):
             return steps.Constructed(step, query.template, self.name, feeds=False, element=True)
         if isinstance(query, a.Select):
-            return columns_of(step, (*(var.name for var in query.vars), hidden.ELEMENT))
+            return columns_of(step, (*(var.name for var in query.vars), system_columns.ELEMENT))
         if not step.reads_stream:
-            return columns_of(steps.Asked(columns_of(step, ())), (*steps.Asked.vars, hidden.ELEMENT))
-        marked = steps.Mark(self._elements(context), columns_of(step, context.hidden), *steps.Asked.vars)
-        return columns_of(marked, (*steps.Asked.vars, hidden.ELEMENT))
+            return columns_of(steps.Asked(columns_of(step, ())), (*steps.Asked.vars, system_columns.ELEMENT))
+        marked = steps.ExistsMark(
+            self._elements(context), columns_of(step, context.hidden), *steps.Asked.vars
+        )
+        return columns_of(marked, (*steps.Asked.vars, system_columns.ELEMENT))
 
     def _elements(self, context: Context) -> Step:
         """All elements that have a triple, in event mode."""
         scan = steps.Scan("s", "p", "o", frozenset(map(Stream, context.instants)), element=True)
-        return steps.Unique(columns_of(scan, (hidden.ELEMENT,)))
+        return steps.Unique(columns_of(scan, (system_columns.ELEMENT,)))
 
     def _at_elements(self, step: Step, context: Context, depends: bool) -> Step:
         """In event mode: the step whose timeless rows stand for one in each element, if what becomes of
         them `depends` on it."""
-        if not (context.event and depends) or hidden.ELEMENT in step.certain:
+        if not (context.event and depends) or system_columns.ELEMENT in step.certain:
             return step
         return steps.Join(self._elements(context), step)
 
@@ -117,7 +119,7 @@ class Compiler(RepetitionCompiler):
             return self.in_element(node, context)
         if node.scope == ELEMENT and not context.element:
             step = self.pattern(node, replace(context, element=True))
-            return step if context.event else columns_of(step, hidden.without_element(step.vars))
+            return step if context.event else columns_of(step, system_columns.without_element(step.vars))
         compiled = getattr(self, "_" + type(node).__name__.rstrip("_").lower(), None)
         if compiled is None:
             raise UnknownNode(node, "how it is compiled")
@@ -141,11 +143,11 @@ class Compiler(RepetitionCompiler):
         branches: list[Step] = []
         for subject in query.subjects:
             named = steps.Compute(described, resource.name, subject)
-            bound = steps.Select(named, a.Call("BOUND", (resource,)))
+            bound = steps.Filter(named, a.Call("BOUND", (resource,)))
             required = columns_of(bound, (resource.name, *context.hidden, *context.carried))
             required = self._at_elements(required, context, triples.reads_stream)
             branches.append(
-                steps.Outer(required, triples, ENDED, instants=context.passing, interval=IntervalRule.LEFT)
+                steps.LeftJoin(required, triples, ENDED, instants=context.passing, interval=IntervalRule.LEFT)
             )
         step = merged(branches) if branches else NOTHING
         return steps.Constructed(step, (triple,), self.name, feeds=False, element=context.event)
@@ -264,7 +266,9 @@ class Compiler(RepetitionCompiler):
         if outer is not None:
             looked_at = frozenset() if condition is None else variables.of_expression(condition)
             looked_at -= frozenset(map(a.Var, left.certain | right.certain))
-            right = remembering(right, [n for n in outer.names if a.Var(n) in looked_at], hidden.other)
+            right = remembering(
+                right, [n for n in outer.names if a.Var(n) in looked_at], system_columns.other
+            )
             left = outer.seen(left, looked_at, seeded=True)
             if outer.tag in right.vars:
                 left = outer.tagged(left)
@@ -273,13 +277,13 @@ class Compiler(RepetitionCompiler):
 
         def sought(exists: a.Exists) -> a.Var:
             found, tag = self._sought(exists.pattern, steps.Join(left, right), context)
-            marks.append((self.fresh(hidden.MARK[1:]), found))
+            marks.append((self.fresh(system_columns.MARK[1:]), found))
             tags.extend(tag)
             return a.Var(marks[-1][0])
 
         if condition is not None:
             condition = replace_exists(condition, sought)
-        step = steps.Outer(
+        step = steps.LeftJoin(
             left,
             right,
             relation,
@@ -302,7 +306,7 @@ class Compiler(RepetitionCompiler):
         if context.outer is not None and context.outer.tag in absent.vars:
             required = context.outer.tagged(required)
         required = self._at_elements(required, context, reads.absence_in_stream(node, context.dataset))
-        return steps.Without(required, absent, context.passing)
+        return steps.Minus(required, absent, context.passing)
 
     # --- filters and expressions ---
 
@@ -362,11 +366,11 @@ class Compiler(RepetitionCompiler):
 
         def sought(exists: a.Exists) -> a.Var:
             nonlocal step
-            var = self.fresh(hidden.MARK[1:])
+            var = self.fresh(system_columns.MARK[1:])
             found, tags = self._sought(exists.pattern, step, context)
             for of, tag in tags:
-                step = steps.Tagged(step, of, tag)
-            step = steps.Mark(step, found, var, context.passing)
+                step = steps.CorrelationTag(step, of, tag)
+            step = steps.ExistsMark(step, found, var, context.passing)
             return a.Var(var)
 
         expression = replace_exists(expression, sought)
@@ -378,10 +382,10 @@ class Compiler(RepetitionCompiler):
         """What an EXISTS looks for, and the tag (of which columns) by which outer solutions find it."""
         free = variables.free(pattern)
         names = tuple(var for var in outer.vars if a.Var(var) in free)
-        inner = replace(context, within=None, outer=None, began=False, told_by=None)
+        inner = replace(context, within=None, outer=None, began=False, element_column=None)
         if is_independent(pattern, frozenset(map(a.Var, names))):
             return self.pattern(pattern, inner), ()
-        tag = self.fresh(hidden.TAG[1:])
+        tag = self.fresh(system_columns.TAG[1:])
         if context.event:
             substitution = Substitution.in_elements(outer, names, tag)
         else:
@@ -434,7 +438,7 @@ class Compiler(RepetitionCompiler):
         groups = None if keys else UNIT
         if context.event and step.reads_stream:
             groups = None if keys else self._elements(context)
-            keys = (*keys, hidden.ELEMENT)
+            keys = (*keys, system_columns.ELEMENT)
         outer = context.outer if context.outer is not None and context.outer.tag in step.vars else None
         if outer is not None:
             groups = None if node.keys else outer.bindings()
@@ -467,7 +471,7 @@ class Compiler(RepetitionCompiler):
         else:
             step = self._at_elements(step, context, step.reads_stream)
             step = steps.Ordered(step, (), context.passing)
-        tag = hidden.ELEMENT if context.event and step.reads_stream else None
+        tag = system_columns.ELEMENT if context.event and step.reads_stream else None
         if context.outer is not None and context.outer.tag in step.vars:
             tag = context.outer.tag
         return steps.Sliced(step, node.offset, node.limit, tag)
@@ -506,7 +510,7 @@ def push_filters(step: Step, conditions: Sequence[a.Expression]) -> Step:
     if len(staying) > balance.SHORT:
         staying = [balance.conjunction(staying)]
     for condition in staying:
-        step = steps.Select(step, condition)
+        step = steps.Filter(step, condition)
     return step
 
 
@@ -556,7 +560,7 @@ def replace_exists(expression: a.Expression, replacement: Callable[[a.Exists], a
     return expression
 
 
-_IN_ORDER = (steps.Columns, steps.Select, steps.Compute, steps.Unique)
+_IN_ORDER = (steps.Columns, steps.Filter, steps.Compute, steps.Unique)
 """Steps that keep the order of their rows."""
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from penstock.algebra.relations import ANY, EQUALS, Relation
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.compilation.substitution import Substitution
-from penstock.plan.hidden import BEGAN, ELEMENT
 from penstock.plan.sources import Sources, Window, only_streams, static
+from penstock.plan.system_columns import BEGAN, ELEMENT
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Context:
     element: bool = False  # inside a pattern whose scope is one element
     window: Window | None = None  # inside WINDOW, whose patterns look at one element at a time
     began: bool = False  # where windows cut first: solutions tell when they began before (BEGAN)
-    told_by: str | None = None  # the column in which such a pattern tells the element
+    element_column: str | None = None  # the column in which such a pattern tells the element
 
     @property
     def sources(self) -> Sources:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from penstock.algebra.relations import ANY, Relation
-from penstock.plan.hidden import is_variable
 from penstock.plan.steps import Join, Step
+from penstock.plan.system_columns import is_variable
 
 TOGETHER = 32
 """So many are joined one after the other; a longer list is joined in parts of that length, these

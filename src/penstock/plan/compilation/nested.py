@@ -14,7 +14,7 @@ from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.expanding import all_pairs
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.step import Step
-from penstock.plan.walks import Reach
+from penstock.plan.walks import PathWalk
 from penstock.terms import Term
 
 X, Y, Z = a.Var(".x"), a.Var(".y"), a.Var(".z")
@@ -59,9 +59,9 @@ class NestedCompiler(ABC):
         if staying is None:
             return found
         # Where staying needs no time, ways that lead back say nothing more.
-        loops = steps.Select(found, at_these)
+        loops = steps.Filter(found, at_these)
         still_there = steps.Unique(merged([columns_of(staying, wanted), loops]), subsume=True)
-        return merged([still_there, steps.Select(found, a.Call("!", (at_these,)))])
+        return merged([still_there, steps.Filter(found, a.Call("!", (at_these,)))])
 
     def _reach(
         self, machine: Automaton, context: Context, *, start: Step | None = None, pairs: bool = False
@@ -70,7 +70,7 @@ class NestedCompiler(ABC):
         if not machine.accepting:
             return None
         labels = tuple(self._label(label, context) for label in machine.labels)
-        return Reach(
+        return PathWalk(
             labels, machine.transitions, machine.accepting, start, pairs, context.within, context.relation
         )
 
@@ -91,7 +91,7 @@ class NestedCompiler(ABC):
             found = steps.Table((Y.name, *context.hidden), ()) if found is None else steps.Unique(found)
             if terms := still(path):  # which fulfil the test as they are
                 others = [a.Call("!", (a.Call("SAMETERM", (Y, term)),)) for term in sorted(terms, key=str)]
-                found = steps.Select(found, conjunction(others))
+                found = steps.Filter(found, conjunction(others))
             self._tests[known] = found
         return self._tests[known]
 
@@ -119,7 +119,7 @@ class NestedCompiler(ABC):
             case a.NegatedSet(forward=excluded):
                 found = self.scan(_along("next", begin, end, Z), context, unique=False)
                 if others := [a.Call("!", (a.Call("SAMETERM", (Z, name)),)) for name in excluded]:
-                    found = steps.Select(found, conjunction(others))
+                    found = steps.Filter(found, conjunction(others))
         return steps.Unique(columns_of(found, wanted))
 
     # --- walks without a triple -------------------------------------------------------------

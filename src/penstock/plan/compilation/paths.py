@@ -20,7 +20,7 @@ from penstock.plan.compilation.joining import TOGETHER
 from penstock.plan.compilation.nested import ENDS, NestedCompiler, start_at
 from penstock.plan.compilation.shaping import UNIT, columns_of, merged
 from penstock.plan.step import Step
-from penstock.plan.walks import Reach
+from penstock.plan.walks import PathWalk
 from penstock.terms import NamedNode
 
 AGAIN = (((0, 0, 1), (1, 0, 1)), frozenset((1,)))
@@ -122,7 +122,7 @@ class PathCompiler(NestedCompiler):
             if _is_constant(end, context):
                 step = _where(step, column, end, context)
         if node.subject == node.object and isinstance(node.subject, a.Var):
-            step = steps.Select(step, a.Call("SAMETERM", (a.Var(x), a.Var(y))))
+            step = steps.Filter(step, a.Call("SAMETERM", (a.Var(x), a.Var(y))))
             ends = {x: node.subject}
         kept = {column: end.name for column, end in ends.items() if isinstance(end, a.Var)}
         kept |= {column: column for column in context.hidden}
@@ -157,8 +157,8 @@ class PathCompiler(NestedCompiler):
         if isinstance(path, a.OneOrMore):
             return pairs
         same = a.Call("SAMETERM", (a.Var(ends.x), a.Var(ends.y)))
-        zero = _merged(self._zero_length(ends, context), steps.Select(pairs, same), context)
-        longer = steps.Select(pairs, a.Call("!", (same,)))
+        zero = _merged(self._zero_length(ends, context), steps.Filter(pairs, same), context)
+        longer = steps.Filter(pairs, a.Call("!", (same,)))
         return _merged(steps.Unique(zero, subsume=True), longer, context)
 
     def _repeated(self, pairs: Step, ends: Ends, context: Context) -> Step:
@@ -168,10 +168,10 @@ class PathCompiler(NestedCompiler):
         constants = [end for end in (ends.subject, ends.object) if not isinstance(end, a.Var | None)]
         if not constants or further != context.hidden:
             label = steps.Rename(pairs, (*ENDS, *further))
-            return steps.Rename(Reach((label,), *AGAIN, pairs=True, **bounds), pairs.vars)
+            return steps.Rename(PathWalk((label,), *AGAIN, pairs=True, **bounds), pairs.vars)
         begin, end = ends.columns if constants[0] == ends.subject else ends.reversed().columns
         label = steps.Rename(columns_of(pairs, (begin, end, *further)), (*ENDS, *further))
-        walked = Reach((label,), *AGAIN, start=start_at(constants[0]), **bounds)
+        walked = PathWalk((label,), *AGAIN, start=start_at(constants[0]), **bounds)
         walked = steps.Compute(steps.Rename(walked, (end, *further)), begin, constants[0])
         return columns_of(walked, pairs.vars)
 
@@ -245,7 +245,7 @@ class PathCompiler(NestedCompiler):
                 triple = a.TriplePattern(a.Var(s), p, a.Var(o))
                 step = self.scan(triple, context)
                 if others := [a.Call("!", (a.Call("SAMETERM", (p, name)),)) for name in names]:
-                    step = steps.Select(step, conjunction(others))
+                    step = steps.Filter(step, conjunction(others))
                 directions.append(columns_of(step, (*ends.columns, *context.hidden)))
         return merged(directions)
 
@@ -269,7 +269,7 @@ class PathCompiler(NestedCompiler):
         bindings = context.outer.bindings(names)
         for constant in constants:
             if constant != a.Var(names[0]):
-                bindings = steps.Select(bindings, a.Call("SAMETERM", (a.Var(names[0]), constant)))
+                bindings = steps.Filter(bindings, a.Call("SAMETERM", (a.Var(names[0]), constant)))
         others = (*context.outer.hidden, context.outer.tag)
         one = steps.Rename(columns_of(bindings, (names[0], *others)), (ends.x, *others))
         one = self._in_each_element(one, context)
@@ -326,7 +326,7 @@ def _where(step: Step, column: str, end: a.TermOrVar, context: Context, *, diffe
         step = context.outer.bind(step, (end.name,))
         columns += (context.outer.tag,) if context.outer.tag not in columns else ()
     same = a.Call("SAMETERM", (a.Var(column), end))
-    return columns_of(steps.Select(step, a.Call("!", (same,)) if differs else same), columns)
+    return columns_of(steps.Filter(step, a.Call("!", (same,)) if differs else same), columns)
 
 
 def _pairs_of(step: Step, ends: Ends, context: Context) -> Step:

@@ -46,7 +46,7 @@ def prefilters_for(join: steps.Join, readers: Sequence[Step]) -> Prefilters | No
     """The prefilters that the readers of a join agree to, if each of them has one."""
     found: dict[tuple[str, str], list[tuple[bool, float, float, float, float]]] = {}
     for reader in readers:
-        of_reader = _of_condition(reader.condition, join) if isinstance(reader, steps.Select) else None
+        of_reader = _of_condition(reader.condition, join) if isinstance(reader, steps.Filter) else None
         if of_reader is None:
             return None
         pair, comparison = of_reader

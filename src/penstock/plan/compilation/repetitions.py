@@ -8,7 +8,7 @@ from dataclasses import replace
 from penstock.algebra import nodes as a
 from penstock.algebra.relations import HULL, SEQ
 from penstock.errors import QueryError
-from penstock.plan import hidden, steps
+from penstock.plan import steps, system_columns
 from penstock.plan.analysis import bounds, reads, variables, walk
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.sequences import SequenceCompiler
@@ -60,21 +60,21 @@ class RepetitionCompiler(SequenceCompiler):
                 (None, side) for side, gap in (("after", place), ("before", place + 1)) if gap == absent
             ]
             for of, side in beside:
-                stamps[of, side] = self.fresh(hidden.AT[1:])
+                stamps[of, side] = self.fresh(system_columns.AT[1:])
                 step = self._timed(Stamped(step, stamps[of, side], "end" if side == "before" else "start"))
             chosen = step if chosen is None else steps.Join(step, chosen, SEQ, HULL, within)
         return chosen, stamps
 
     def _timed(self, step: Stamped) -> Step:
         """What begins or ends a run is in time."""
-        if step.changes:  # a window has nothing without time
+        if step.retractable:  # a window has nothing without time
             return step
-        return steps.Select(step, a.Call("BOUND", (a.Var(step.column),)))
+        return steps.Filter(step, a.Call("BOUND", (a.Var(step.column),)))
 
     def _run(self, member: a.Member, context: Context) -> tuple[Step, Vars, Aggregates]:
         """All that can be in a run, which columns tell its members apart, and its aggregates."""
         run = self.pattern(member.pattern, context)
-        ties = tuple(sorted(filter(hidden.is_variable, run.vars)))
+        ties = tuple(sorted(filter(system_columns.is_variable, run.vars)))
         aggregates = []
         for var, aggregate in member.aggregates:
             argument = aggregate.argument
@@ -84,7 +84,7 @@ class RepetitionCompiler(SequenceCompiler):
             elif argument is not None:
                 if any(isinstance(part, a.Exists) for part in walk.subexpressions(argument)):
                     raise QueryError(f"EXISTS in {aggregate.name} over a repetition is not built yet")
-                column = self.fresh(hidden.AT[1:])
+                column = self.fresh(system_columns.AT[1:])
                 run = steps.Compute(run, column, argument)
             aggregates.append((var.name, aggregate, column))
         return run, ties, tuple(aggregates)
@@ -117,7 +117,7 @@ class RepetitionCompiler(SequenceCompiler):
                 if outer is not None:
                     chosen, run = outer.alike(chosen, run)
                 chosen = RunsBetween(chosen, run, gap, ties, aggregates, context.within)
-        bound = tuple(filter(hidden.is_variable, chosen.vars))
+        bound = tuple(filter(system_columns.is_variable, chosen.vars))
         return columns_of(chosen, bound) if outer is None else outer.unseen(chosen, bound)
 
     def _without_runs(self, node: a.EventSequence, context: Context) -> Step:
@@ -129,7 +129,7 @@ class RepetitionCompiler(SequenceCompiler):
         read = [part for part in node.parts if reads.reads_stream(part, context.dataset)]
         if not read:
             return steps.Table((*names, *context.hidden), ())
-        none = steps.Select(self.pattern(read[0], context), _FALSE)
+        none = steps.Filter(self.pattern(read[0], context), _FALSE)
         return columns_of(none, (*names, *context.hidden))
 
     # --- windows ------------------------------------------------------------------------------
@@ -148,14 +148,16 @@ class RepetitionCompiler(SequenceCompiler):
         began: list[str] = []  # the columns that say when members began before a window cut them
 
         def single(place: int) -> Step:
-            told = replace(context, told_by=self.fresh(hidden.ELEMENT[1:]))  # choices are told apart by it
-            return self._renamed_began(self.pattern(positive[place].pattern, told), began)
+            known = replace(
+                context, element_column=self.fresh(system_columns.ELEMENT[1:])
+            )  # choices are told apart by it
+            return self._renamed_began(self.pattern(positive[place].pattern, known), began)
 
         between = absent if absent in range(1, len(positive)) else None
         found, stamps = self._choices(positive, between, single, None)
         for place, member in enumerate(positive):
             if member.repeated:
-                hull = self.fresh(hidden.AT[1:]), self.fresh(hidden.AT[1:])
+                hull = self.fresh(system_columns.AT[1:]), self.fresh(system_columns.AT[1:])
                 gap = stamps.get((place, "before")), stamps.get((place, "after"))
                 found = self._with_run(found, member, gap, hull, context, began)
                 if between == place:
@@ -163,17 +165,19 @@ class RepetitionCompiler(SequenceCompiler):
                 elif between == place + 1:
                     stamps[None, "before"] = hull[1]
         if began:  # a run may begin before what it follows, where that is cut less
-            found = steps.Rename(found, tuple(hidden.BEGAN if var == began[0] else var for var in found.vars))
+            found = steps.Rename(
+                found, tuple(system_columns.BEGAN if var == began[0] else var for var in found.vars)
+            )
             for other in began[1:]:
                 found = Begun(found, other, later=False)
-        bound = (*filter(hidden.is_variable, found.vars), *context.carried)
+        bound = (*filter(system_columns.is_variable, found.vars), *context.carried)
         if absent is None:
             return columns_of(found, bound)
         lacking = self._absent(node, context)
         if absent == 0:
-            return self._lacking(columns_of(found, bound), lacking, SEQ.converse)
+            return self._anti_join(columns_of(found, bound), lacking, SEQ.converse)
         if absent == len(positive):
-            return self._lacking(columns_of(found, bound), lacking, SEQ)
+            return self._anti_join(columns_of(found, bound), lacking, SEQ)
         beside = stamps[None, "before"], stamps[None, "after"]
         cuts = self._cuts(node.members[absent], context)
         found = columns_of(found, (*bound, *beside))
@@ -198,10 +202,12 @@ class RepetitionCompiler(SequenceCompiler):
 
     def _renamed_began(self, step: Step, began: list[str]) -> Step:
         """The step with a name of its own for BEGAN, if it has that; the name is added to others."""
-        if hidden.BEGAN not in step.vars:
+        if system_columns.BEGAN not in step.vars:
             return step
-        began.append(self.fresh(hidden.BEGAN[1:]))
-        return steps.Rename(step, tuple(began[-1] if var == hidden.BEGAN else var for var in step.vars))
+        began.append(self.fresh(system_columns.BEGAN[1:]))
+        return steps.Rename(
+            step, tuple(began[-1] if var == system_columns.BEGAN else var for var in step.vars)
+        )
 
 
 def _is_plain(pattern: a.Pattern) -> bool:

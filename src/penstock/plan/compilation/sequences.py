@@ -17,7 +17,7 @@ from penstock.algebra.relations import ANY, ENDED, HULL, INTERSECTS, SEQ, Interv
 from penstock.algebra.sequences import sequence_problem
 from penstock.algebra.windows import Cuts, Kind, View, WindowSpec, reaches_back_as_far
 from penstock.errors import QueryError
-from penstock.plan import hidden, steps
+from penstock.plan import steps, system_columns
 from penstock.plan.analysis import bounds, walk
 from penstock.plan.catalog import ActiveDataset, Catalog
 from penstock.plan.compilation.context import Context
@@ -29,9 +29,9 @@ from penstock.plan.compilation.windows import Evaluations, evaluations, in_eleme
 from penstock.plan.sources import Sources, Window, windows
 from penstock.plan.step import Step
 from penstock.plan.windowing import (
+    AntiJoin,
     During,
     Earliest,
-    Lacking,
     Latest,
     Retimed,
     Stamped,
@@ -113,7 +113,7 @@ def come_in_order(one: Step, other: Step) -> bool:
     """
     specs = []
     for step in (one, other):
-        while isinstance(step, (steps.Select, steps.Compute, steps.Columns, steps.Rename)):
+        while isinstance(step, (steps.Filter, steps.Compute, steps.Columns, steps.Rename)):
             step = step.input
         specs.append(step.spec if isinstance(step, Windowed) else None)
     return specs[0] is not None and specs[0] == specs[1]
@@ -171,31 +171,33 @@ class SequenceCompiler(PathCompiler):
             a.Call("!", (a.Call("BOUND", (a.Var(name),)),)) for name in named if name not in step.certain
         ]
         if not unbound:
-            return steps.Outer(step, last, ANY)
+            return steps.LeftJoin(step, last, ANY)
         lacking = reduce(lambda one, other: a.Call("||", (one, other)), unbound)
-        whole = steps.Select(step, a.Call("!", (lacking,)))
-        return merged([steps.Outer(whole, last, ANY), steps.Select(step, lacking)])
+        whole = steps.Filter(step, a.Call("!", (lacking,)))
+        return merged([steps.LeftJoin(whole, last, ANY), steps.Filter(step, lacking)])
 
     @abstractmethod
     def with_repetitions(self, node: a.EventSequence, context: Context) -> Step: ...
 
     def in_element(self, node: a.Pattern, context: Context) -> Step:
         """The solutions of a pattern in single elements that a window shows; a column may tell in which."""
-        window, element = context.window, context.told_by
+        window, element = context.window, context.element_column
         own = frozenset((window,))
         if window.spec.kind is not Kind.TRIPLES:
             own = in_elements(window)
         alone = replace(context.dataset, default=own)
-        inside = replace(context, window=None, told_by=None, within=None, dataset=alone)
+        inside = replace(context, window=None, element_column=None, within=None, dataset=alone)
         step = self.pattern(node, replace(inside, element=True))
         if element is None:
-            step = columns_of(step, hidden.without_element(step.vars))
+            step = columns_of(step, system_columns.without_element(step.vars))
         else:
-            step = steps.Rename(step, tuple(element if var == hidden.ELEMENT else var for var in step.vars))
+            step = steps.Rename(
+                step, tuple(element if var == system_columns.ELEMENT else var for var in step.vars)
+            )
         if window.spec.kind is not Kind.TRIPLES:
             step = Windowed(step, window.spec, timeless=False)
         if context.began:
-            step = Stamped(step, hidden.BEGAN, "start")
+            step = Stamped(step, system_columns.BEGAN, "start")
         if self.cut_first is not None and cuts(window.spec):
             step = self.cut_first.cut(step, window.spec)
         return step
@@ -263,7 +265,7 @@ class SequenceCompiler(PathCompiler):
 
     def _cut_apart(self, left: Step, right: Step, cuts: Cuts, context: Context) -> Step:
         """Those of which the second began before the first ended, but a window has cut that off."""
-        start, ended, end = (self.fresh(hidden.AT[1:]) for _ in range(3))
+        start, ended, end = (self.fresh(system_columns.AT[1:]) for _ in range(3))
         left = Stamped(Stamped(left, start, "start"), ended, "end")
         both: Step = steps.Join(left, right, BEGAN_BEFORE, HULL, context.within)
         both = During(both, cuts, ended, later=True)
@@ -274,19 +276,19 @@ class SequenceCompiler(PathCompiler):
         """Equations (6), (13): none ended before the cut start of the rest."""
         step = self._chain(after, context)
         settled = come_in_order(absent, self.pattern(after[0].pattern, replace(context, began=False)))
-        found = self._lacking(step, absent, SEQ.converse, settled=settled)
+        found = self._anti_join(step, absent, SEQ.converse, settled=settled)
         cuts = self._cuts(after[0], context)
         if not reaches_back_as_far(cuts, specs):
-            found = self._lacking(found, During(absent, cuts, "end", later=True), ANY)
+            found = self._anti_join(found, During(absent, cuts, "end", later=True), ANY)
         return found
 
     def _no_tail(self, before: tuple[a.Member, ...], absent: Step, specs: Cuts, context: Context) -> Step:
         """Equations (7), (14): none starts, cut, after the rest has ended."""
         step = self._chain(before, context)
         if reaches_back_as_far(specs, self._cuts(before[-1], context)):
-            return self._lacking(step, absent, SEQ)
-        early = self._lacking(During(step, specs, "end", later=False), absent, SEQ)
-        return merged([early, self._lacking(During(step, specs, "end", later=True), absent, ANY)])
+            return self._anti_join(step, absent, SEQ)
+        early = self._anti_join(During(step, specs, "end", later=False), absent, SEQ)
+        return merged([early, self._anti_join(During(step, specs, "end", later=True), absent, ANY)])
 
     def _seq_wo(
         self,
@@ -297,7 +299,7 @@ class SequenceCompiler(PathCompiler):
         context: Context,
     ) -> Step:
         """Equations (5), (8), (12), (15): none in [t₂, t₅], where t₅ and its own start are cut."""
-        left, right = (self.fresh(hidden.AT[1:]) for _ in range(2))
+        left, right = (self.fresh(system_columns.AT[1:]) for _ in range(2))
         own, ahead = self._cuts(before[-1], context), self._cuts(after[0], context)
         ended = Stamped(self._chain(before, context), left, "end")
         begun = Stamped(self._chain(after, replace(context, began=False)), right, "start")
@@ -317,30 +319,30 @@ class SequenceCompiler(PathCompiler):
         """SEQ_WO: where nothing lies between two instants of each row, which are in columns.
 
         `cuts` are those of what comes before, of what is absent, and of what comes after; `settled` as in
-        `Lacking`.
+        `AntiJoin`.
         """
         own, specs, ahead = cuts
-        start, end = (self.fresh(hidden.AT[1:]) for _ in range(2))
+        start, end = (self.fresh(system_columns.AT[1:]) for _ in range(2))
         gap = Retimed(Stamped(Stamped(both, start, "start"), end, "end"), *beside)
         if own == specs == ahead:
             relation = ENDS_INSIDE if specs else BETWEEN  # what is cut may begin inside though it did not
-            return Retimed(self._lacking(gap, absent, relation, specs, settled=settled), start, end)
+            return Retimed(self._anti_join(gap, absent, relation, specs, settled=settled), start, end)
         branches = []
         for later in (False, True) if specs else (False,):
             part = During(gap, specs, "start", later=later, earlier=1) if specs else gap
-            found = self._lacking(part, absent, ENDED if later else BETWEEN)
+            found = self._anti_join(part, absent, ENDED if later else BETWEEN)
             if ahead:
                 hidden_ends = During(absent, ahead, "end", later=True, earlier=1)
-                found = self._lacking(found, hidden_ends, ANY if later else AFTER_BEGIN)
+                found = self._anti_join(found, hidden_ends, ANY if later else AFTER_BEGIN)
             branches.append(found)
         return Retimed(merged(branches), start, end)
 
-    def _lacking(
+    def _anti_join(
         self, required: Step, absent: Step, relation: Relation, specs: Cuts = (), *, settled: bool = False
     ) -> Step:
         """The rows for which there is no compatible one of the others in a relation to them."""
         shared = tuple(var for var in required.vars if var in absent.vars)
-        return Lacking(required, columns_of(absent, shared), relation, specs, settled)
+        return AntiJoin(required, columns_of(absent, shared), relation, specs, settled)
 
     def narrowed(self, node: a.Join, step: Step, context: Context) -> Step:
         """A join by intersection, while the windows of both sides reach back to its end."""
@@ -351,10 +353,10 @@ class SequenceCompiler(PathCompiler):
 
     def apart(self, left: Step, right: Step) -> tuple[Step, str | None]:
         """The right side of a combination, with another name for BEGAN if both have it."""
-        if hidden.BEGAN not in left.vars or hidden.BEGAN not in right.vars:
+        if system_columns.BEGAN not in left.vars or system_columns.BEGAN not in right.vars:
             return right, None
-        other = self.fresh(hidden.BEGAN[1:])
-        renamed = tuple(other if var == hidden.BEGAN else var for var in right.vars)
+        other = self.fresh(system_columns.BEGAN[1:])
+        renamed = tuple(other if var == system_columns.BEGAN else var for var in right.vars)
         return steps.Rename(right, renamed), other
 
     def once_cut(self, step: Step, cuts: Cuts) -> Step:

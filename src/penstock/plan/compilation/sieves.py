@@ -14,7 +14,7 @@ from functools import lru_cache
 from penstock.algebra.comparisons import MIRRORED
 from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns import ids
-from penstock.plan.steps import Scan, Select, Step
+from penstock.plan.steps import Filter, Scan, Step
 from penstock.terms import Literal
 
 MOST = 64
@@ -81,7 +81,7 @@ def sieves(results: Iterable[Step]) -> dict[Scan, Sieve]:
 
 def _tests(step: Step, readers: dict[Step, dict[Step, None]], results: tuple[Step, ...]) -> Iterator:
     """The comparisons that all rows must pass which leave a filter, or the filters that follow it."""
-    while isinstance(step, Select):
+    while isinstance(step, Filter):
         test = constant_comparison(step.condition)
         if test is not None:
             yield test

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra import nodes as a
 from penstock.algebra.facts import once
-from penstock.plan import hidden, steps
+from penstock.plan import steps, system_columns
 from penstock.plan.analysis.variables import Vars, certain, free, of_expression
 from penstock.plan.analysis.walk import children
 from penstock.plan.compilation.shaping import columns_of
@@ -52,15 +52,15 @@ class Substitution:
 
     @staticmethod
     def of(outer: Step, names: tuple[str, ...], tag: str, query: str) -> Substitution:
-        domain = steps.Domain(steps.Tagged(outer, names, tag), (*names, tag), query)
+        domain = steps.OuterBindings(steps.CorrelationTag(outer, names, tag), (*names, tag), query)
         return Substitution(domain, names, tag)
 
     @staticmethod
     def in_elements(outer: Step, names: tuple[str, ...], tag: str) -> Substitution:
         """The same where outer solutions belong to elements: each asks in its element."""
-        tagged = steps.Tagged(outer, (*names, hidden.ELEMENT), tag)
-        domain = steps.Unique(columns_of(tagged, (*names, hidden.ELEMENT, tag)))
-        return Substitution(domain, names, tag, (hidden.ELEMENT,))
+        tagged = steps.CorrelationTag(outer, (*names, system_columns.ELEMENT), tag)
+        domain = steps.Unique(columns_of(tagged, (*names, system_columns.ELEMENT, tag)))
+        return Substitution(domain, names, tag, (system_columns.ELEMENT,))
 
     @property
     def vars(self) -> Vars:
@@ -74,7 +74,7 @@ class Substitution:
             unbound = a.Call("!", (bound,))
             if name not in self.domain.certain:
                 kinds = [
-                    replace(kind, domain=steps.Select(kind.domain, condition), names=remaining)
+                    replace(kind, domain=steps.Filter(kind.domain, condition), names=remaining)
                     for kind in kinds
                     for condition, remaining in (
                         (bound, kind.names),
@@ -128,7 +128,11 @@ class Substitution:
     def unseen(self, step: Step, columns: tuple[str, ...]) -> Step:
         """The solutions as they were before `seen`: these columns, and the tag."""
         for name in self.names:
-            own = [a.Var(copy) for copy in (hidden.own(name), hidden.other(name)) if copy in step.vars]
+            own = [
+                a.Var(copy)
+                for copy in (system_columns.own(name), system_columns.other(name))
+                if copy in step.vars
+            ]
             if own:
                 value = own[0] if len(own) == 1 else a.Call("COALESCE", tuple(own))
                 step = steps.Compute(step, name, value)
@@ -136,7 +140,7 @@ class Substitution:
         return columns_of(step, (*columns, *more))
 
 
-def remembering(step: Step, names: Iterable[str], copy=hidden.own) -> Step:
+def remembering(step: Step, names: Iterable[str], copy=system_columns.own) -> Step:
     """The step with a copy of those variables which it may leave unbound, as it binds them itself."""
     for name in names:
         if name not in step.certain:

@@ -69,7 +69,7 @@ class Detector(StatefulProcessor):
 
     def _step(self, key: int, rows: list[Row]) -> Iterator[Row]:
         # Here, because the driver also makes a Detector, only to ask for its state's schema.
-        from penstock.runtime.detection import hosts
+        from penstock.runtime.detection import shard_processes
         from penstock.runtime.intake.reasoned import in_time
         from penstock.runtime.intake.routing import late_elements
 
@@ -123,7 +123,7 @@ class Detector(StatefulProcessor):
             yield Row(query=INCONSISTENT, shard=shard, place=place, payload=json.dumps(conflicts).encode())
             place += 1
         watermark, ended = clock.advance(seen, **said), said["ended"]
-        step = hosts.step(
+        step = shard_processes.step(
             self.job, shard, _batch(), stamp, self._stored_chunks, payloads, clock.come, ended,
             (known, knowledge),
         )  # fmt: skip

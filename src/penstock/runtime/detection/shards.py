@@ -19,7 +19,7 @@ from penstock.runtime.job import JobReference
 
 
 @dataclass
-class KeptShard:
+class CachedShard:
     """A live shard and the stamp of the state that it is at."""
 
     shard: Shard
@@ -42,11 +42,11 @@ class Stepped:
 
 
 @dataclass
-class ShardKeeper:
+class ShardCache:
     """The live shards of this process; only those of the latest run are kept."""
 
     run: str | None = None
-    kept: dict[int, KeptShard] = field(default_factory=dict)
+    kept: dict[int, CachedShard] = field(default_factory=dict)
 
     def at(self, run: str, number: int) -> str | None:
         """The stamp of the state that a shard is at here, or None."""
@@ -96,11 +96,11 @@ class ShardKeeper:
             results = shard.step(payloads, watermark, ended)
             puts, deletes = shard.changes()
         new_stamp = uuid.uuid4().hex
-        self.kept[number] = KeptShard(shard, new_stamp, batch, now)
+        self.kept[number] = CachedShard(shard, new_stamp, batch, now)
         return Stepped(
             results, puts, deletes, new_stamp, restored, take_refused(), shard.row_counts().to_json()
         )
 
 
-KEEPER = ShardKeeper()
+SHARD_CACHE = ShardCache()
 """The keeper of this process; it must live in a module, not in a closure."""

@@ -24,7 +24,7 @@ from penstock import __version__
 from penstock.errors import InputError, UsageError, storing
 from penstock.runtime.contract import Program
 from penstock.runtime.detection.watermark import Timing
-from penstock.runtime.recovery.continuing import Continued, Lives, go_on, lived, queries_of
+from penstock.runtime.recovery.continuing import Continued, Generations, go_on, last_generation, queries_of
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_duration
 
@@ -115,13 +115,15 @@ def stored_partition_keys(directory: str | os.PathLike[str]) -> dict[str, str | 
     checkpoint = Checkpoint(Path(directory))
     try:
         stored = json.loads(checkpoint.identity.read_text())
-        life = lived(stored["lives"], checkpoint.last_committed())
-        return {query.algebra: query.key for query in queries_of(life)} if life else {}
+        generation = last_generation(stored["generations"], checkpoint.last_committed())
+        return {query.algebra: query.key for query in queries_of(generation)} if generation else {}
     except (FileNotFoundError, KeyError, TypeError, ValueError):
         return {}
 
 
-def _identity(program: Program, streams: tuple[StreamSpec, ...], timing: Timing, lives: Lives) -> dict:
+def _identity(
+    program: Program, streams: tuple[StreamSpec, ...], timing: Timing, generations: Generations
+) -> dict:
     return {
         "layout": LAYOUT,
         "version": __version__,
@@ -131,7 +133,7 @@ def _identity(program: Program, streams: tuple[StreamSpec, ...], timing: Timing,
         "key": program.key,
         "now": getattr(program, "now", None),
         "changing": program.changing,
-        "lives": lives,
+        "generations": generations,
     }
 
 
@@ -178,10 +180,10 @@ def check_checkpoint(
     program: Program,
     streams: tuple[StreamSpec, ...],
     timing: Timing,
-) -> tuple[Checkpoint, Lives, tuple[Continued, ...]]:
+) -> tuple[Checkpoint, Generations, tuple[Continued, ...]]:
     """The checkpoint in a directory, if this run may begin it or go on with it; changes nothing.
 
-    Also the lives that it would have then, and what would become of its queries.
+    Also the generations that it would have then, and what would become of its queries.
     """
     if "://" in os.fspath(directory):
         raise UsageError(
@@ -198,35 +200,37 @@ def check_checkpoint(
     if checkpoint.lock.exists():
         with _locked(checkpoint):  # refused before an output is touched
             pass
-    return checkpoint, *_next_life(checkpoint, program, streams, timing)
+    return checkpoint, *_next_generation(checkpoint, program, streams, timing)
 
 
-def foreseen(directory: str | os.PathLike[str], program: Program) -> tuple[Program, tuple[Continued, ...]]:
+def static_indexes_built(
+    directory: str | os.PathLike[str], program: Program
+) -> tuple[Program, tuple[Continued, ...]]:
     """A program as it would go on from a checkpoint that is there, and what would become of its queries.
 
     Nothing is held or changed: a run may be using it.
     """
     checkpoint = Checkpoint(Path(directory))
     try:
-        stored = json.loads(checkpoint.identity.read_text())["lives"]
-        lives, fates = go_on(stored, checkpoint.last_committed(), program.queries, program.rules)
+        stored = json.loads(checkpoint.identity.read_text())["generations"]
+        generations, fates = go_on(stored, checkpoint.last_committed(), program.queries, program.rules)
     except FileNotFoundError:
         return program, ()
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(f"{checkpoint.identity} is damaged") from None
-    return begun(program, lives), fates
+    return begun(program, generations), fates
 
 
-def _next_life(
+def _next_generation(
     checkpoint: Checkpoint, program: Program, streams: tuple[StreamSpec, ...], timing: Timing
-) -> tuple[Lives, tuple[Continued, ...]]:
+) -> tuple[Generations, tuple[Continued, ...]]:
     """How a checkpoint that is there goes on with a program."""
     try:
         stored = json.loads(checkpoint.identity.read_text())
         difference = _difference(stored, _identity(program, streams, timing, []))
         if difference is None:
             finished = checkpoint.last_committed()
-            return go_on(stored["lives"], finished, program.queries, program.rules)
+            return go_on(stored["generations"], finished, program.queries, program.rules)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(f"{checkpoint.identity} is damaged") from None
     raise InputError(
@@ -235,9 +239,9 @@ def _next_life(
     )
 
 
-def begun(program: Program, lives: Lives) -> Program:
+def begun(program: Program, generations: Generations) -> Program:
     """The program of queries that know with which batch they began."""
-    return program.begun([query.generation for query in queries_of(lives[-1])])
+    return program.begun([query.generation for query in queries_of(generations[-1])])
 
 
 @contextlib.contextmanager
@@ -252,18 +256,18 @@ def open_checkpoint(
     Also the program of queries that know with which batch they began, and what becomes of them: nothing is
     said of those of a checkpoint that begins.
     """
-    checkpoint, lives, fates = check_checkpoint(directory, program, streams, timing)
+    checkpoint, generations, fates = check_checkpoint(directory, program, streams, timing)
     with contextlib.ExitStack() as held:
         with storing(f"the checkpoint {directory}"):
             checkpoint.source.mkdir(parents=True, exist_ok=True)
             held.enter_context(_locked(checkpoint))
             if checkpoint.identity.exists():  # nobody can change it any more
-                lives, fates = _next_life(checkpoint, program, streams, timing)
+                generations, fates = _next_generation(checkpoint, program, streams, timing)
                 checkpoint.forget_unfinished()
             aside = checkpoint.root / ".checkpoint.json"
-            aside.write_text(json.dumps(_identity(program, streams, timing, lives), indent=1))
+            aside.write_text(json.dumps(_identity(program, streams, timing, generations), indent=1))
             os.replace(aside, checkpoint.identity)
-        yield checkpoint, begun(program, lives), fates
+        yield checkpoint, begun(program, generations), fates
 
 
 @contextlib.contextmanager

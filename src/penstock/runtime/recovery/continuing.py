@@ -5,8 +5,8 @@ begins with the next batch, and answers as if its streams began with it. Which b
 with, its *generation*, tells its state from that of others (`engine/network.py`). `go_on` is all that has
 to be done between stopping a run and starting it again with other queries.
 
-`lives` in `checkpoint.json` says which queries ran since which batch. A life whose first batch was never
-finished has left nothing behind: the one before it still counts.
+`generations` in `checkpoint.json` says which queries ran since which batch. One whose first batch was
+never finished has left nothing behind: the one before it still counts.
 """
 
 from __future__ import annotations
@@ -100,38 +100,38 @@ def rules_continued(before: RulesIdentity, now: RulesIdentity) -> tuple[Continue
     return ()
 
 
-Lives = list[dict[str, Any]]
+Generations = list[dict[str, Any]]
 
 
-def life_of(batch: int, queries: Sequence[QueryIdentity], rules: RulesIdentity) -> dict[str, Any]:
+def generation_of(batch: int, queries: Sequence[QueryIdentity], rules: RulesIdentity) -> dict[str, Any]:
     """What is recorded of queries and rules that run from a batch on."""
     return {"from": batch, "queries": [asdict(query) for query in queries], "rules": asdict(rules)}
 
 
-def queries_of(life: dict[str, Any]) -> tuple[QueryIdentity, ...]:
-    return tuple(QueryIdentity(**query) for query in life["queries"])
+def queries_of(generation: dict[str, Any]) -> tuple[QueryIdentity, ...]:
+    return tuple(QueryIdentity(**query) for query in generation["queries"])
 
 
-def rules_of(life: dict[str, Any]) -> RulesIdentity:
-    kept = life.get("rules", {})
+def rules_of(generation: dict[str, Any]) -> RulesIdentity:
+    kept = generation.get("rules", {})
     return RulesIdentity(tuple(map(tuple, kept.get("rules", ()))), kept.get("knowledge", ""))
 
 
-def lived(lives: Lives, finished: int) -> dict[str, Any] | None:
-    """The life that has left its state behind, if a batch was finished (the last one of that number)."""
-    return next((life for life in reversed(lives) if life["from"] <= finished), None)
+def last_generation(generations: Generations, finished: int) -> dict[str, Any] | None:
+    """The generation that has left its state behind, if a batch was finished (the last of that number)."""
+    return next((generation for generation in reversed(generations) if generation["from"] <= finished), None)
 
 
 def go_on(
-    lives: Lives,
+    generations: Generations,
     finished: int,
     now: Sequence[QueryIdentity],
     rules: RulesIdentity = RulesIdentity(),  # noqa: B008 — frozen
-) -> tuple[Lives, tuple[Continued, ...]]:
-    """The lives with the one that begins now, and what becomes of the queries and of the rules."""
-    last = lived(lives, finished)
+) -> tuple[Generations, tuple[Continued, ...]]:
+    """The generations with the one that begins now, and what becomes of the queries and of the rules."""
+    last = last_generation(generations, finished)
     if last is None:
-        return [life_of(0, now, rules)], ()
+        return [generation_of(0, now, rules)], ()
     before = queries_of(last)
     same, began = _same(before, now), {query.name: query.generation for query in before}
     now = [
@@ -141,4 +141,4 @@ def go_on(
     fates = (*continued(before, now), *rules_continued(rules_of(last), rules))
     if before == tuple(now) and rules_of(last) == rules:
         return [last], fates
-    return [last, life_of(finished + 1, now, rules)], fates
+    return [last, generation_of(finished + 1, now, rules)], fates

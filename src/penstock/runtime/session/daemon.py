@@ -2,7 +2,7 @@
 
 Spark starts it in place of `pyspark.daemon` (setting `spark.python.daemon.module`). Workers
 then begin at once instead of importing for a second each, and share the memory of it. The
-hosts of shards come from here too (`hosts.py`).
+the processes of shards come from here too (`shard_processes.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEAVY = (
     "penstock.engine.program",
     "penstock.runtime.intake.decoding",
     "penstock.runtime.detection.detector",
-    "penstock.runtime.detection.hosts",
+    "penstock.runtime.detection.shard_processes",
     "penstock.runtime.intake.routing",
     "penstock.runtime.detection.shards",
 )
@@ -37,9 +37,9 @@ def prepare(worker_module: str) -> None:
     # and Spark asks for one after every task.
     gc.collect()
     gc.freeze()
-    from penstock.runtime.detection.hosts import start_nursery
+    from penstock.runtime.detection.shard_processes import start_spawner
 
-    start_nursery()
+    start_spawner()
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ class Events:
         return Events(self.rows.take(which), self.time[which], self.change[which])
 
 
-class Agenda:
+class ExpiryQueue:
     """The instants at which the rows of a store come and, if `leaving`, leave.
 
     What is still to happen lies in runs, each in the order of time; a run is looked at when its first
@@ -37,16 +37,18 @@ class Agenda:
     def __init__(self, store: Store, *, leaving: bool = True) -> None:
         self.store = store
         self.leaving = leaving
-        self._parts: dict[Part, _PartAgenda] = {}
+        self._parts: dict[Part, _PartExpiryQueue] = {}
 
     def due(self, begin: int, end: int) -> Events:
         """What happens at instants from `begin` to before `end`; nothing that is noted is earlier."""
         found: list[tuple[Frame, np.ndarray, np.ndarray]] = []
         for part, rows in self.store.parts.items():
-            agenda = self._parts.get(part)
-            if agenda is None or agenda.generation != rows.generation:
-                agenda = self._parts[part] = _PartAgenda(rows, self.leaving, self.store.tuning.runs)
-            number, time, sign = agenda.due(begin, end)
+            expiry_queue = self._parts.get(part)
+            if expiry_queue is None or expiry_queue.generation != rows.generation:
+                expiry_queue = self._parts[part] = _PartExpiryQueue(
+                    rows, self.leaving, self.store.tuning.runs
+                )
+            number, time, sign = expiry_queue.due(begin, end)
             if len(number):
                 frame = rows.frame(self.store.vars, number)
                 found.append((frame, time, frame.weight * sign))
@@ -64,7 +66,7 @@ class Agenda:
 _NOTHING = np.empty(0, np.int64)
 
 
-class _PartAgenda:
+class _PartExpiryQueue:
     def __init__(self, rows: Rows, leaving: bool, most: int) -> None:
         self.rows = rows
         self.leaving = leaving

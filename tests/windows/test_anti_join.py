@@ -14,18 +14,18 @@ from penstock.algebra.windows import Kind, Shows, WindowSpec
 from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
 from penstock.engine.expressions import Evaluator
-from penstock.engine.operators import Clock, Surroundings
-from penstock.engine.windows.carrying import Carrying
+from penstock.engine.operators import Clock, OperatorContext
+from penstock.engine.windows.anti_join import AntiJoinOperator
 from penstock.engine.windows.contents import presence
-from penstock.engine.windows.lacking import LackingOperator
 from penstock.engine.windows.marks import Marks
+from penstock.engine.windows.report_deltas import ReportDeltas
 from penstock.languages import parse_query
 from penstock.pipeline import plan
 from penstock.plan import steps
 from penstock.plan.catalog import StreamName
 from penstock.plan.compilation.sequences import ENDS_INSIDE
 from penstock.plan.sources import Stream
-from penstock.plan.windowing import Lacking, Windowed
+from penstock.plan.windowing import AntiJoin, Windowed
 from penstock.timeline import FOREVER, NEVER
 
 LAST = 60
@@ -40,10 +40,10 @@ def window_of(*vars: str) -> Windowed:
 REQUIRED, ABSENT = window_of("k", "v", "w"), steps.Columns(window_of("k", "x", "y"), ("k",))
 
 
-def operator_of(relation: Relation, random: Random, **more) -> LackingOperator:
+def operator_of(relation: Relation, random: Random, **more) -> AntiJoinOperator:
     terms = TermTable()
-    surroundings = Surroundings(terms, Evaluator(terms, 0), tiny(random))
-    return LackingOperator(Lacking(REQUIRED, ABSENT, relation, **more), "lacking", surroundings)
+    context = OperatorContext(terms, Evaluator(terms, 0), tiny(random))
+    return AntiJoinOperator(AntiJoin(REQUIRED, ABSENT, relation, **more), "lacking", context)
 
 
 def history(random: Random, vars: tuple[str, ...], count: int) -> Frame:
@@ -125,7 +125,7 @@ def test_what_is_settled_needs_no_second_look_and_no_memory():
     text = """PREFIX : <http://example.org/> SELECT * FROM NAMED WINDOW :w ON :s [RANGE 1m]
       WHERE { WINDOW :w { SEQ({ ?k :a ?v }, !{ ?k :b ?x }, { ?k :c ?y }) } }"""
     [query] = plan([parse_query(text)], [StreamName("http://example.org/s")]).queries
-    [step] = [step for step in query.step.walk() if isinstance(step, Lacking)]
+    [step] = [step for step in query.step.walk() if isinstance(step, AntiJoin)]
     assert step.settled
     random = Random("settled")
     for seed in range(40):
@@ -159,7 +159,7 @@ def test_changes_are_seen_at_the_next_mark(sign: int):
         rows = history(random, ("k",), 12)
         listed = np.array(sorted(random.sample(range(0, LAST), random.choice((3, 10, 40)))), np.int64)
         operator = operator_of(SEQ, random)
-        carrying = Carrying(operator, "changes", ("k",))
+        carrying = ReportDeltas(operator, "changes", ("k",))
         found: Counter = Counter()
         for [new], clock in in_steps(random, [rows]):
             carrying.add(new)

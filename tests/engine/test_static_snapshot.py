@@ -1,4 +1,4 @@
-"""Static knowledge is taken in once: shards begin with an image of it, and processes share its memory."""
+"""Static knowledge is taken in once: shards begin with a snapshot of it, and processes share its memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock import pipeline
 from penstock.columns.arrays import MappedArrays, write_arrays
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.engine import shard as engine_shard
-from penstock.engine.program import IMAGE_FILE, Program
+from penstock.engine.program import SNAPSHOT_FILE, Program
 from penstock.errors import InputError
 from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
@@ -111,7 +111,7 @@ def test_answers_are_those_of_shards_that_take_it_in_themselves(tmp_path):
         return sorted(repr(sorted(row.items())) for batch in found for rows in batch for row in rows)
 
     def taking_in(program: Program, number: int):
-        program.__dict__["image"] = None
+        program.__dict__["snapshot"] = None
         return program.open(number)
 
     expected = answers(program_for(*queries), taking_in)
@@ -158,9 +158,9 @@ def test_a_job_has_no_triples_in_it(tmp_path):
     for pumps in (5, 5000):
         place = tmp_path / str(pumps)
         sizes.append(len(pickle.dumps(program_for(PATTERNS["join"], pumps=pumps).prepared(place))))
-        assert (place / IMAGE_FILE).exists()
+        assert (place / SNAPSHOT_FILE).exists()
     assert sizes[1] - sizes[0] < 100
-    assert os.listdir(tmp_path / "5000") == [IMAGE_FILE]
+    assert os.listdir(tmp_path / "5000") == [SNAPSHOT_FILE]
 
 
 def test_another_file_in_its_place_is_refused(tmp_path):
@@ -171,7 +171,7 @@ def test_another_file_in_its_place_is_refused(tmp_path):
         lambda path: program_for(PATTERNS["join"], pumps=7).prepared(path.parent),
     ):
         program = program_for(PATTERNS["join"]).prepared(tmp_path)
-        damage(tmp_path / IMAGE_FILE)
+        damage(tmp_path / SNAPSHOT_FILE)
         with pytest.raises(InputError, match="is not the static knowledge"):
             program.open(0)
 
@@ -180,7 +180,7 @@ OPEN = """
 import pickle, sys
 program = pickle.loads(open(sys.argv[1], "rb").read())
 shard = program.open(int(sys.argv[2]))
-print(sum(array.sum() for array in program.image.arrays.values()), flush=True)
+print(sum(array.sum() for array in program.snapshot.arrays.values()), flush=True)
 sys.stdin.read()
 """
 
@@ -195,9 +195,9 @@ def test_two_processes_have_it_in_memory_once(tmp_path):
     processes = [subprocess.Popen([*command, str(i)], env=environment, **pipes) for i in range(2)]
     try:
         assert len({process.stdout.readline() for process in processes}) == 1
-        size = (tmp_path / IMAGE_FILE).stat().st_size // 1024
+        size = (tmp_path / SNAPSHOT_FILE).stat().st_size // 1024
         for process in processes:
-            shown = mapped(process.pid, str(tmp_path / IMAGE_FILE))
+            shown = mapped(process.pid, str(tmp_path / SNAPSHOT_FILE))
             assert shown["Rss"] > 0.9 * size
             assert shown["Pss"] < 0.6 * shown["Rss"]
             assert shown["Private_Dirty"] == 0

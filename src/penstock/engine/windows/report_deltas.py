@@ -9,11 +9,11 @@ import numpy as np
 from penstock.columns.frame import Frame
 from penstock.columns.instants import sorted_unique
 from penstock.engine.changing.sets import without_began
-from penstock.engine.operators import Gathering
+from penstock.engine.operators import BlockingOperator
 from penstock.engine.presence import NO_ID, numbered, uncut
-from penstock.engine.store import Rows, until_left
+from penstock.engine.store import Rows, while_present
 from penstock.engine.windows.marks import Marks
-from penstock.plan.hidden import AT, BEGAN
+from penstock.plan.system_columns import AT, BEGAN
 from penstock.timeline import FOREVER, NEVER
 
 
@@ -27,18 +27,18 @@ class Changes(NamedTuple):
     at: np.ndarray
 
 
-class Carrying:
+class ReportDeltas:
     """Carries each change of a relation to the first mark that is not before it.
 
     A row that comes and one that leaves are a change each, of its weight, with its instant. A change
     that has passed without a mark since is put down again at the watermark.
     """
 
-    def __init__(self, operator: Gathering, side: str, vars: tuple[str, ...]) -> None:
+    def __init__(self, operator: BlockingOperator, side: str, vars: tuple[str, ...]) -> None:
         self.vars = vars
-        self.rows = operator.store(side, vars, until_left)
+        self.rows = operator.store(side, vars, while_present)
         # With a column for the instant, or changes of one solution at several would be put together.
-        self.passed = operator.store(f"{side}-passed", (*vars, AT), until_left)
+        self.passed = operator.store(f"{side}-passed", (*vars, AT), while_present)
 
     def add(self, frame: Frame) -> None:
         """New rows of the relation, none of which changes anything that has passed."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from penstock.columns.frame import Frame
-from penstock.engine.changing.agenda import Agenda
-from penstock.engine.store import Store, until_left
+from penstock.engine.changing.expiry_queue import ExpiryQueue
+from penstock.engine.store import Store, while_present
 from penstock.engine.tuning import Tuning
 from penstock.timeline import FOREVER
 
@@ -19,8 +19,8 @@ from penstock.timeline import FOREVER
 def test_what_is_due_is_what_happens_in_the_step(seed, leaving):
     random = Random(seed)
     tuning = Tuning(runs=random.choice((1, 2, 5)), expired=random.choice((2, 5)), taken_back=1000)
-    store = Store("", ("n",), until_left, tuning=tuning, changing=True)
-    agenda = Agenda(store, leaving=leaving)
+    store = Store("", ("n",), while_present, tuning=tuning, changing=True)
+    expiry_queue = ExpiryQueue(store, leaving=leaving)
     known: list[tuple[int, int, int]] = []
     begin = number = 0
     for _ in range(40):
@@ -38,7 +38,7 @@ def test_what_is_due_is_what_happens_in_the_step(seed, leaving):
         end = begin + random.randrange(5)
         expected = [(time, n, 1) for n, time, _ in known if begin <= time < end]
         expected += [(time, n, -1) for n, _, time in known if begin <= time < end and leaving]
-        found = agenda.due(begin, end)
+        found = expiry_queue.due(begin, end)
         assert sorted(found.time.tolist()) == found.time.tolist()
         given = zip(found.time.tolist(), found.rows.ids[0].tolist(), found.change.tolist(), strict=True)
         assert sorted(given) == sorted(expected)
@@ -47,16 +47,16 @@ def test_what_is_due_is_what_happens_in_the_step(seed, leaving):
 
 
 def test_what_is_not_due_is_not_looked_at():
-    store = Store("", (), until_left, changing=True)
-    agenda = Agenda(store)
+    store = Store("", (), while_present, changing=True)
+    expiry_queue = ExpiryQueue(store)
     since = np.arange(1000, dtype=np.int64)
     ones = np.ones(1000, np.int64)
     store.append(Frame((), np.empty((0, 1000), np.int64), since, since, ones, since, since + 10_000))
-    assert len(agenda.due(0, 1000)) == 1000
+    assert len(expiry_queue.due(0, 1000)) == 1000
     [rows] = store.parts.values()
     rows.presence = _Untouchable(rows.presence)
     for instant in range(1000, 10_000, 1000):
-        assert len(agenda.due(instant, instant + 1000)) == 0
+        assert len(expiry_queue.due(instant, instant + 1000)) == 0
 
 
 class _Untouchable:

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from penstock.algebra.relations import Meeting
+from penstock.algebra.relations import JoinBounds
 from penstock.columns.frame import Frame
 from penstock.columns.instants import sorted_unique
 from penstock.engine import kernels
-from penstock.engine.operators import Clock, Gathering, Matcher, Surroundings
-from penstock.engine.store import Store, until_left
+from penstock.engine.operators import BlockingOperator, Clock, Matcher, OperatorContext
+from penstock.engine.store import Store, while_present
 from penstock.engine.windows.contents import reaches_all_until
-from penstock.plan.windowing import Lacking
+from penstock.plan.windowing import AntiJoin
 
 
-class LackingOperator(Gathering):
+class AntiJoinOperator(BlockingOperator):
     """Each row is looked at when it comes, and again when something comes that takes it away.
 
     What hides a row does so while both are there; so of all that is known of its partners follows when
@@ -25,18 +25,18 @@ class LackingOperator(Gathering):
     waits: the stores have what was taken into account.
     """
 
-    def __init__(self, step: Lacking, name: str, surroundings: Surroundings) -> None:
-        super().__init__(step, name, surroundings)
+    def __init__(self, step: AntiJoin, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
         vars, shared = step.input.vars, step.absent.vars
         self.waiting = [
-            self.store(f"{side}-waiting", columns, until_left, waits=True)
+            self.store(f"{side}-waiting", columns, while_present, waits=True)
             for side, columns in (("required", vars), ("absent", shared))
         ]
-        self.absent = self.store("absent", shared, until_left, shared)
-        self.partners = Matcher(self.absent, vars, shared, Meeting(step.relation))
+        self.absent = self.store("absent", shared, while_present, shared)
+        self.partners = Matcher(self.absent, vars, shared, JoinBounds(step.relation))
         if not step.settled:
-            self.required = self.store("required", vars, until_left, shared)
-            self.hidden = Matcher(self.required, shared, shared, Meeting(step.relation.converse))
+            self.required = self.store("required", vars, while_present, shared)
+            self.hidden = Matcher(self.required, shared, shared, JoinBounds(step.relation.converse))
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         required, absent = (

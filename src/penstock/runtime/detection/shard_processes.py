@@ -3,13 +3,13 @@
 Spark gives a shard's task to any of its worker processes, from batch to batch another one. A
 shard that lived in a worker would be elsewhere most of the time, and reading its state back
 from the store costs far more than the batch. So workers only pass a step on to the shard's
-host process on the same machine. Hosts are forked from a *nursery*, which the daemon that
+shard process on the same machine. Shard processes are forked from a *spawner*, which the daemon that
 also forks the workers starts before anything else, with everything imported.
 
-A host ends when its run's job file is gone or replaced, or when the nursery is. It also ends when
-its shard has moved to another machine or executor: every shard takes part in every batch, so a host
+A shard process ends when its run's job file is gone or replaced, or when the spawner is. It also ends when
+its shard has moved to another machine or executor: every shard takes part in every batch, so a shard process
 is not wanted any more when the checkpoint shows a finished batch that it has not stepped. The state
-store remains the truth: a host that is missing is started again, and one that is at another
+store remains the truth: a shard process that is missing is started again, and one that is at another
 state than the store is restored.
 """
 
@@ -29,13 +29,13 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import InternalError, PenstockError
-from penstock.runtime.detection.shards import KEEPER, ShardKeeper, Stepped
+from penstock.runtime.detection.shards import SHARD_CACHE, ShardCache, Stepped
 from penstock.runtime.failures import WANT_OF_MEMORY
 from penstock.runtime.job import JobReference
 from penstock.runtime.recovery.checkpoint import Checkpoint
 
 NURSERY = "PENSTOCK_NURSERY"
-"""The environment variable that tells workers where the nursery listens."""
+"""The environment variable that tells workers where the spawner listens."""
 _LOOK = 1.0
 """Seconds between two looks whether there is still somebody to work for."""
 _LONGEST_BASE = 80
@@ -47,22 +47,22 @@ _ATTEMPTS = 3
 Chunks = Iterable[tuple[str, bytes]]
 
 
-# --- the nursery and the hosts ---
+# --- the spawner and the shard processes ---
 
 
-def start_nursery() -> None:
-    """Fork the nursery; called once in the daemon, while it has no threads and no children."""
+def start_spawner() -> None:
+    """Fork the spawner; called once in the daemon, while it has no threads and no children."""
     base = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     if not os.path.isdir(base) or len(base) > _LONGEST_BASE:
         base = None
     # Only this user can enter a directory made so; that is what protects the sockets.
-    directory = tempfile.mkdtemp(prefix="hosts-", dir=base)
-    address = os.path.join(directory, "nursery")
+    directory = tempfile.mkdtemp(prefix="shards-", dir=base)
+    address = os.path.join(directory, "spawner")
     os.environ[NURSERY] = address
     with _listening(address) as listener:
         _fork(
             listener,
-            lambda: _Nursery(directory).answer,
+            lambda: _Spawner(directory).answer,
             lambda: True,
             lambda: shutil.rmtree(directory, ignore_errors=True),
         )
@@ -88,7 +88,7 @@ def _fork(
         return pid
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends us, not the terminal
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for hosts that end
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for processes that end
         _serve(listener, make(), lambda: os.getppid() == parent and is_wanted())
         at_end()
     finally:
@@ -128,37 +128,37 @@ def _portable(problem: Exception) -> Exception:
         return problem
     import traceback
 
-    return RuntimeError("in the host of a shard:\n" + "".join(traceback.format_exception(problem)))
+    return RuntimeError("in the process of a shard:\n" + "".join(traceback.format_exception(problem)))
 
 
-class _Nursery:
-    """Forks a host per run and shard, and tells where it listens."""
+class _Spawner:
+    """Forks a shard process per run and shard, and tells where it listens."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.count = 0
-        self.hosts: dict[tuple[str, int], tuple[str, int]] = {}
+        self.processes: dict[tuple[str, int], tuple[str, int]] = {}
 
     def answer(self, request: tuple[JobReference, int, str | None]) -> str:
         reference, number, failed = request
         key = (reference.run, number)
-        if failed is not None and self.hosts.get(key, ("", 0))[0] == failed:
-            # A host that is dying may look alive for a moment yet, or may hang.
-            _kill(self.hosts[key][1])
+        if failed is not None and self.processes.get(key, ("", 0))[0] == failed:
+            # A shard process that is dying may look alive for a moment yet, or may hang.
+            _kill(self.processes[key][1])
             self._forget(key)
-        for each in [each for each, host in self.hosts.items() if not _is_alive(host[1])]:
+        for each in [each for each, process in self.processes.items() if not _is_alive(process[1])]:
             self._forget(each)
-        if key not in self.hosts:
+        if key not in self.processes:
             self.count += 1
             address = os.path.join(self.directory, str(self.count))
-            host = _Host(reference)
+            process = _ShardProcess(reference)
             with _listening(address) as listener:
-                pid = _fork(listener, lambda: host.answer, host.is_wanted, lambda: None)
-            self.hosts[key] = (address, pid)
-        return self.hosts[key][0]
+                pid = _fork(listener, lambda: process.answer, process.is_wanted, lambda: None)
+            self.processes[key] = (address, pid)
+        return self.processes[key][0]
 
     def _forget(self, key: tuple[str, int]) -> None:
-        address, _ = self.hosts.pop(key)
+        address, _ = self.processes.pop(key)
         with contextlib.suppress(OSError):
             os.unlink(address)
 
@@ -176,14 +176,14 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-class _Host:
+class _ShardProcess:
     """Holds one live shard."""
 
     def __init__(self, reference: JobReference) -> None:
         self.reference = reference
         self.file = _identity(reference.path)
         self.checkpoint = Checkpoint.of_job(Path(reference.path))
-        self.keeper = ShardKeeper()
+        self.shard_cache = ShardCache()
         self.batch: int | None = None  # the last one that was stepped here
         self._next_look = 0.0
 
@@ -201,8 +201,8 @@ class _Host:
     def answer(self, request: tuple) -> Any:
         what, *arguments = request
         if what == "at":
-            return self.keeper.at(self.reference.run, *arguments)
-        stepped = self.keeper.step(self.reference, *arguments)
+            return self.shard_cache.at(self.reference.run, *arguments)
+        stepped = self.shard_cache.step(self.reference, *arguments)
         self.batch = arguments[1]
         self._next_look = time.monotonic() + _LOOK
         return stepped
@@ -232,9 +232,9 @@ def step(
     ended: bool,
     knowledge: tuple[int, int] = (0, 0),
 ) -> Stepped:
-    """Bring a shard from the state `stamp` one batch further, in its host.
+    """Bring a shard from the state `stamp` one batch further, in its process.
 
-    Without a nursery (a Spark whose daemon is not ours, or somebody has ended it) the shard lives in
+    Without a spawner (a Spark whose daemon is not ours, or somebody has ended it) the shard lives in
     this process.
     """
 
@@ -246,14 +246,14 @@ def step(
     for _ in range(_ATTEMPTS):
         address = _address(reference, number, failed)
         if address is None:
-            here = chunks(KEEPER.at(reference.run, number))
-            return KEEPER.step(reference, number, batch, stamp, here, *moved)
+            here = chunks(SHARD_CACHE.at(reference.run, number))
+            return SHARD_CACHE.step(reference, number, batch, stamp, here, *moved)
         try:
             connection = _connection(reference, number, address)
             there = chunks(_ask(connection, ("at", number)))
             return _ask(connection, ("step", number, batch, stamp, there, *moved))
         except (EOFError, OSError):
-            # The host is gone; a new one restores the shard, unless it dies as well.
+            # The shard process is gone; a new one restores the shard, unless it dies as well.
             failed = address
             _connections.pop((reference.run, number), None)
     raise InternalError(
@@ -263,9 +263,9 @@ def step(
 
 
 def _address(reference: JobReference, number: int, failed: str | None) -> str | None:
-    """Where the shard's host listens; the nursery starts one if there is none but `failed`.
+    """Where the shard's process listens; the spawner starts one if there is none but `failed`.
 
-    None if there is no nursery.
+    None if there is no spawner.
     """
     known = _connections.get((reference.run, number))
     if known is not None:
@@ -273,15 +273,15 @@ def _address(reference: JobReference, number: int, failed: str | None) -> str | 
     if NURSERY not in os.environ:
         return None
     try:
-        nursery = _connect(os.environ[NURSERY])
+        spawner = _connect(os.environ[NURSERY])
     except OSError:
         return None
     try:
-        return _ask(nursery, (reference, number, failed))
+        return _ask(spawner, (reference, number, failed))
     except (EOFError, OSError):
         return None
     finally:
-        nursery.close()
+        spawner.close()
 
 
 def _connection(reference: JobReference, number: int, address: str) -> Connection:

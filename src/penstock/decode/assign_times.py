@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk
-from penstock.decode.blocks import ENDS_BLOCK, Blocks, fault_reason, settle_blocks
+from penstock.decode.blocks import ENDS_BLOCK, Blocks, assign_times_in_blocks, fault_reason
 from penstock.decode.elements import CARRIED, NONE, Elements
 from penstock.decode.nquads import COMPACT, LOOSE, ODD, STATED, TOLD, UNASKED, Scanned
 from penstock.decode.occurrences import Occurrences, Reject, merge_terms
@@ -48,7 +48,7 @@ class Written:
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class TimedRows:
     """Rows with times; `faults` tells of elements without."""
 
     columns: tuple[np.ndarray, ...]  # subject, predicate, object, start, end
@@ -127,10 +127,12 @@ def _sequence(rows: Scanned, more: Scanned, written: Written) -> _Sequence:
     return _Sequence(columns[:3], *columns[3:])
 
 
-def settle_plain(rows: Scanned, elements: Elements, carried: tuple[int, int], *, named: bool) -> Settled:
+def assign_times_plain(
+    rows: Scanned, elements: Elements, carried: tuple[int, int], *, named: bool
+) -> TimedRows:
     """The rows of a piece in which the scanner has understood all lines, and all are compact."""
     instants = sorted_unique(rows.instants)
-    return Settled(
+    return TimedRows(
         rows.columns,
         _numbers(rows.element, elements, carried),
         rows.graph if named else rows.graph[:0],
@@ -142,7 +144,7 @@ def settle_plain(rows: Scanned, elements: Elements, carried: tuple[int, int], *,
     )
 
 
-def settle(
+def assign_times(
     rows: Scanned,
     more: Scanned,
     written: Written,
@@ -151,7 +153,7 @@ def settle(
     *,
     open_ended: bool = False,
     named: bool = False,
-) -> Settled:
+) -> TimedRows:
     """One set of columns from the rows of a piece and `more` rows of lines that the full parser read.
 
     `carried` are name and number of the compact element that stands before the piece, if one does.
@@ -164,7 +166,9 @@ def settle(
     scanned = rows.kind == COMPACT
     all_.place[:] = np.where(runs.element == NONE, all_.place, runs.element)
     of_blocks = all_.some(all_.kind != ODD) if (rows.kind == ODD).any() else all_
-    blocks = settle_blocks(of_blocks.kind, of_blocks.graph, of_blocks.start, of_blocks.end, open_ended)
+    blocks = assign_times_in_blocks(
+        of_blocks.kind, of_blocks.graph, of_blocks.start, of_blocks.end, open_ended
+    )
     open_ = _with_its_line(blocks.open, of_blocks.kind, of_blocks.graph, of_blocks.origin)
     compact = (all_.kind == COMPACT) | (named & (all_.kind == TOLD))
     parts = [_without_triples(all_.some(compact)), _timed(of_blocks, blocks, named)]
@@ -174,7 +178,7 @@ def settle(
     ]
     begins = np.concatenate([runs.begins(rows.element[scanned]), *(part.place for part in parts)])
     graph = [rows.graph[scanned], *(part.graph for part in parts)] if named else [rows.graph[:0]]
-    return Settled(
+    return TimedRows(
         tuple(columns),
         _numbers(begins, elements, carried),
         np.concatenate(graph),
@@ -189,14 +193,14 @@ def settle(
     )
 
 
-def settle_documents(
+def assign_times_in_documents(
     rows: Scanned,
     written: Written,
     places: np.ndarray,
     numbers: Callable[[np.ndarray, np.ndarray], np.ndarray],
     *,
     named: bool = False,
-) -> Settled:
+) -> TimedRows:
     """One set of columns from the rows of the written lines of documents, an origin for each.
 
     In a document an element may be written in several places; the same name in two documents is two
@@ -217,7 +221,7 @@ def settle_documents(
 
     compact = (all_.kind == COMPACT) | (all_.kind == TOLD)
     of_blocks = all_.some(~compact)
-    blocks = settle_blocks(of_blocks.kind, element[~compact], of_blocks.start, of_blocks.end)
+    blocks = assign_times_in_blocks(of_blocks.kind, element[~compact], of_blocks.start, of_blocks.end)
     parts = [
         _without_triples(all_.some((all_.kind == COMPACT) | (named & compact))),
         _timed(of_blocks, blocks, named),
@@ -225,7 +229,7 @@ def settle_documents(
     order = np.argsort(np.concatenate([part.index for part in parts]))  # as they are written
     pairs = zip(*((*part.columns, part.place, part.graph) for part in parts), strict=True)
     *columns, place, graph = (np.concatenate(pair)[order] for pair in pairs)
-    return Settled(
+    return TimedRows(
         tuple(columns),
         numbers(place, graph),
         graph if named else graph[:0],

@@ -21,7 +21,7 @@ import os, sys
 from pathlib import Path
 import numpy as np
 from penstock.errors import InputError, InternalError
-from penstock.runtime.detection import hosts
+from penstock.runtime.detection import shard_processes
 from penstock.runtime.job import Job, publish
 from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
 
@@ -42,7 +42,7 @@ def chunks():
 def step(rows, watermark, number=0):
     global stamp, batch
     data = [np.array(rows, np.int64).tobytes()] if rows else []
-    step = hosts.step(job, number, batch, stamp, chunks, data, watermark, False)
+    step = shard_processes.step(job, number, batch, stamp, chunks, data, watermark, False)
     for key in step.deletes:
         stored.pop(key)
     stored.update(step.puts)
@@ -65,12 +65,12 @@ assert step([(1, 10), (1, 20)], 15) == [(1, 10, 1)]
 assert step([(1, 30)], 25) == [(1, 20, 2)]
 assert reads == 0, "a live host needs no stored state"
 
-[nursery] = children(os.getpid())
-[first] = children(nursery)
+[spawner] = children(os.getpid())
+[first] = children(spawner)
 os.kill(first, 9)
 assert step([(1, 40)], 35) == [(1, 30, 3)]
 assert reads == 1, "a new host restores once"
-[second] = children(nursery)
+[second] = children(spawner)
 assert second != first
 
 try:
@@ -80,7 +80,7 @@ except InputError as problem:
 else:
     raise AssertionError("an error of the shard must reach the worker")
 assert step([(1, 50)], 45) == [(1, 40, 4)]
-print("hosts", nursery, second, flush=True)
+print("hosts", spawner, second, flush=True)
 if sys.argv[2] == "ended":
     os.unlink(job.path)
 elif sys.argv[2] == "moved":
@@ -89,12 +89,12 @@ elif sys.argv[2] == "moved":
     sys.stdin.readline()
     assert step([(1, 60)], 55) == [(1, 50, 5)], "it may come back"
     assert reads == 3
-    [third] = children(nursery)
+    [third] = children(spawner)
     print(third, len(os.listdir(os.path.dirname(os.environ[hosts.NURSERY]))), flush=True)
 elif sys.argv[2] == "alone":
-    os.kill(nursery, 9)
+    os.kill(spawner, 9)
     sys.stdin.readline()
-    assert step([(1, 60)], 55) == [(1, 50, 5)], "without a nursery it lives in the worker"
+    assert step([(1, 60)], 55) == [(1, 50, 5)], "without a spawner it lives in the worker"
     assert step([(1, 70)], 65) == [(1, 60, 6)]
     assert reads == 3, "there it stays"
     print("done", flush=True)
@@ -104,7 +104,7 @@ elif sys.argv[2] == "mortal":
     asked = hosts._ask
     def kill_and_ask(connection, request):
         if request[0] == "step":
-            [host] = children(nursery)
+            [host] = children(spawner)
             os.kill(host, 9)
         return asked(connection, request)
     hosts._ask = kill_and_ask
@@ -135,7 +135,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lo
 
 @contextlib.contextmanager
 def running(place: Path, ending: str) -> Iterator[tuple[subprocess.Popen, int, int]]:
-    """The script, and the ids of its nursery and its host."""
+    """The script, and the ids of its spawner and its host."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(place), ending],
@@ -148,8 +148,8 @@ def running(place: Path, ending: str) -> Iterator[tuple[subprocess.Popen, int, i
     try:
         line = process.stdout.readline()
         assert line.startswith("hosts"), process.stderr.read()
-        nursery, host = map(int, line.split()[1:])
-        yield process, nursery, host
+        spawner, host = map(int, line.split()[1:])
+        yield process, spawner, host
     finally:
         process.kill()
         process.wait()
@@ -159,31 +159,31 @@ def running(place: Path, ending: str) -> Iterator[tuple[subprocess.Popen, int, i
 
 @pytest.mark.parametrize("ending", ["ended", "killed"])
 def test_hosts_keep_restore_fail_and_end(tmp_path, ending):
-    with running(tmp_path, ending) as (process, nursery, host):
+    with running(tmp_path, ending) as (process, spawner, host):
         if ending == "ended":
-            assert gone(host), "a host must end with its run"
-            assert is_alive(nursery)
+            assert gone(host), "a shard process must end with its run"
+            assert is_alive(spawner)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert gone(host) and gone(nursery), "nothing may be left when the daemon is killed"
-        assert not list(tmp_path.glob("hosts-*")), "the nursery clears its sockets away"
+        assert gone(host) and gone(spawner), "nothing may be left when the daemon is killed"
+        assert not list(tmp_path.glob("shards-*")), "the spawner clears its sockets away"
 
 
 def test_a_host_ends_whose_shard_has_moved_elsewhere(tmp_path):
-    with running(tmp_path, "moved") as (process, nursery, host):
+    with running(tmp_path, "moved") as (process, spawner, host):
         assert gone(host), "a batch is finished without it: its memory must not stay"
         process.stdin.write("\n")
         process.stdin.flush()
         line = process.stdout.readline()
         assert line, process.stderr.read()
         third, sockets = map(int, line.split())
-        assert third != host and is_alive(third) and is_alive(nursery)
-        assert sockets == 2, "of the nursery and of the host that is there"
+        assert third != host and is_alive(third) and is_alive(spawner)
+        assert sockets == 2, "of the spawner and of the host that is there"
 
 
 def test_without_its_nursery_a_shard_lives_in_the_worker(tmp_path):
-    with running(tmp_path, "alone") as (process, nursery, host):
-        assert gone(nursery) and gone(host)
+    with running(tmp_path, "alone") as (process, spawner, host):
+        assert gone(spawner) and gone(host)
         process.stdin.write("\n")
         process.stdin.flush()
         assert process.stdout.readline() == "done\n", process.stderr.read()

@@ -1,12 +1,12 @@
 """What static knowledge has become in the operators: computed once, and the same memory for all shards.
 
 One shard takes the static rows in. What its stores then hold (all of it timeless), the indexes over
-it, the texts, the counts and the answers are an image: arrays by name, in memory or mapped from a
+it, the texts, the counts and the answers are a snapshot: arrays by name, in memory or mapped from a
 file (`columns/arrays.py`). Other shards begin with it, at once, whatever its size. Nothing of an
-image is ever written to: a part that gets more rows is copied first, and terms that come later stand
-in a table above the image's.
+snapshot is ever written to: a part that gets more rows is copied first, and terms that come later stand
+in a table above the snapshot's.
 
-Static rows never leave. Where other rows do, the image also says how often each is there.
+Static rows never leave. Where other rows do, the snapshot also says how often each is there.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Part(Mapping[str, np.ndarray]):
 
 
 @dataclass(frozen=True, eq=False)
-class Image:
+class StaticSnapshot:
     """Arrays, and what can be said of them in JSON."""
 
     arrays: Mapping[str, np.ndarray]
@@ -78,7 +78,7 @@ class Image:
     def give(self, shard: Shard) -> None:
         """Lets a shard, whose terms stand above ours, have what the stores hold.
 
-        A new shard begins with it; in one that has had another image, it takes that one's place.
+        A new shard begins with it; in one that has had another snapshot, it takes that one's place.
         """
         alike = [self.arrays[f"alike/{name}"] for name in _ALL_ALIKE]
         for operator in shard.operators:
@@ -109,13 +109,13 @@ class Image:
         }
         return StaticRows(count, ids, alike, presence, chains)
 
-    def with_graphs(self, knowledge: Knowledge) -> Image:
+    def with_graphs(self, knowledge: Knowledge) -> StaticSnapshot:
         """The same with the graphs themselves, where somebody asks for more than the operators' rows."""
         graphs = {f"graph/{i}": triples for i, triples in enumerate(knowledge.triples)}
         terms = {f"known/{name}": array for name, array in knowledge.terms.arrays().items()}
         found = {f"{_FOUND}{name}": array for name, array in knowledge.found.items()}
         about = {"names": knowledge.names, "count": knowledge.terms.size, "key": knowledge.terms.key}
-        return Image({**self.arrays, **graphs, **terms, **found}, {**self.about, "graphs": about})
+        return StaticSnapshot({**self.arrays, **graphs, **terms, **found}, {**self.about, "graphs": about})
 
     def knowledge(self) -> Knowledge:
         """What `with_graphs` was given."""
@@ -126,20 +126,20 @@ class Image:
         triples = tuple(self.arrays[f"graph/{i}"] for i in range(len(names)))
         return Knowledge(tuple(names), triples, terms, _Part(self.arrays, _FOUND))
 
-    def with_elements(self, other: Image) -> Image:
-        """The same with the image for the queries that look at one element at a time."""
+    def with_elements(self, other: StaticSnapshot) -> StaticSnapshot:
+        """The same with the snapshot for the queries that look at one element at a time."""
         arrays = {f"{_ELEMENTS}{name}": array for name, array in other.arrays.items()}
-        return Image({**self.arrays, **arrays}, {**self.about, "elements": other.about})
+        return StaticSnapshot({**self.arrays, **arrays}, {**self.about, "elements": other.about})
 
     @cached_property
-    def elements(self) -> Image:
+    def elements(self) -> StaticSnapshot:
         """What `with_elements` was given."""
-        return Image(_Part(self.arrays, _ELEMENTS), self.about["elements"])
+        return StaticSnapshot(_Part(self.arrays, _ELEMENTS), self.about["elements"])
 
-    def answer(self, shard: Shard, before: Image | None = None) -> None:
+    def answer(self, shard: Shard, before: StaticSnapshot | None = None) -> None:
         """Lets one shard of all give the answers that follow from static knowledge alone.
 
-        Not those that it has given when it had the image `before`.
+        Not those that it has given when it had the snapshot `before`.
         """
         add_refused(self.about["refused"])
         given = set() if before is None else {query for query, _ in before.about["answers"]}
@@ -156,8 +156,8 @@ class Image:
 
 
 @dataclass(frozen=True)
-class ImageFile:
-    """Where an image is; it travels in its place."""
+class SnapshotFile:
+    """Where a snapshot is; it travels in its place."""
 
     path: str
     digest: str  # of the knowledge and of what is said about the arrays
@@ -165,19 +165,21 @@ class ImageFile:
 
     @classmethod
     def written(
-        cls, image: Image, path: Path, program: str, knowledge: Sequence[tuple[str | None, str]]
-    ) -> ImageFile:
+        cls, snapshot: StaticSnapshot, path: Path, program: str, knowledge: Sequence[tuple[str | None, str]]
+    ) -> SnapshotFile:
         """Writes what a program with that digest makes of graphs, each with a digest of its own.
 
         A file of that name is replaced at once.
         """
-        digest = digest_of(program, json.dumps([*knowledge, image.about]))
+        digest = digest_of(program, json.dumps([*knowledge, snapshot.about]))
         with storing(path):
-            write_arrays(path, image.arrays, {"digest": digest, "program": program, "image": image.about})
+            write_arrays(
+                path, snapshot.arrays, {"digest": digest, "program": program, "snapshot": snapshot.about}
+            )
         return cls(os.fspath(path), digest, path.stat().st_size)
 
     @classmethod
-    def found(cls, path: Path, program: str) -> ImageFile:
+    def found(cls, path: Path, program: str) -> SnapshotFile:
         """The file that a program with that digest has written."""
         with contextlib.suppress(OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError):
             about = MappedArrays(path).about
@@ -185,12 +187,12 @@ class ImageFile:
                 return cls(os.fspath(path), about["digest"], path.stat().st_size)
         raise _not_prepared(path)
 
-    def image(self) -> Image:
-        """The image, mapped: the memory is that of all processes that do so."""
+    def snapshot(self) -> StaticSnapshot:
+        """The snapshot, mapped: the memory is that of all processes that do so."""
         with contextlib.suppress(OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError):
             arrays = MappedArrays(self.path)
             if os.stat(self.path).st_size == self.size and arrays.about["digest"] == self.digest:
-                return Image(arrays, arrays.about["image"])
+                return StaticSnapshot(arrays, arrays.about["snapshot"])
         raise _not_prepared(self.path)
 
 
@@ -202,13 +204,13 @@ def _not_prepared(path: str | os.PathLike[str]) -> InputError:
 
 
 def stored_graphs(path: Path) -> list[StaticGraph]:
-    """The graphs that a file has beside an image (`Image.with_graphs`), whatever program has written it."""
+    """The graphs in a snapshot's file (`StaticSnapshot.with_graphs`), whatever program has written it."""
     arrays = MappedArrays(path)
-    return Image(arrays, arrays.about["image"]).knowledge().graphs()
+    return StaticSnapshot(arrays, arrays.about["snapshot"]).knowledge().graphs()
 
 
-def image_by(open_shard: Callable[[], Shard]) -> Image:
-    """The image of a shard that takes in static knowledge when it opens, and that answers all queries."""
+def snapshot_of(open_shard: Callable[[], Shard]) -> StaticSnapshot:
+    """The snapshot of a shard that takes in static knowledge when it opens, and that answers all queries."""
     others = take_refused()
     shard = open_shard()
     refused = take_refused()
@@ -217,7 +219,7 @@ def image_by(open_shard: Callable[[], Shard]) -> Image:
     about: dict[str, Any] = {"stores": {}, "answers": [], "refused": refused}
     longest = 0
     for operator in shard.operators:
-        operator.foresee()
+        operator.build_static_indexes()
         for store in operator.stores:
             for (bound, timeless), rows in store.parts.items():
                 if timeless:
@@ -231,9 +233,9 @@ def image_by(open_shard: Callable[[], Shard]) -> Image:
     for query, frame in shard.static_answers().items():
         about["answers"].append([query, list(frame.vars)])
         arrays[f"answers/{query}"] = frame.ids
-        if frame.changes:
+        if frame.retractable:
             arrays[f"answers/{query}/presence"] = np.stack(frame.presence)
-    return Image(arrays, about)
+    return StaticSnapshot(arrays, about)
 
 
 def _news(rows: np.ndarray, before: np.ndarray) -> np.ndarray:
