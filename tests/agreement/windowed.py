@@ -9,7 +9,7 @@ from penstock.algebra.windows import Kind, WindowSpec
 from penstock.plan import steps
 from penstock.plan.planning import Plan
 from penstock.plan.sources import RuleGraph, Source, Stream, Window
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 
 _ANY = WindowSpec(Kind.LANDMARK)  # when its rows come and leave is told with them
 

@@ -12,8 +12,7 @@ from oracle.cases import Case, Element, StreamData
 from penstock.engine.choice import _LEAVING, _STAYING
 from penstock.engine.operators import RowOperator, ScanOperator, TableOperator
 from penstock.plan import steps
-from penstock.plan.walks import Expand
-from penstock.plan.windowing import Matched, Windowed
+from penstock.plan.steps import Expand, Matched, Windowed
 from penstock.terms import XSD, Literal, NamedNode
 from penstock.timeline import SECOND
 

@@ -22,7 +22,7 @@ from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
 from penstock.plan.analysis.automata import automaton
 from penstock.plan.catalog import StreamName
-from penstock.plan.walks import Expand
+from penstock.plan.steps import Expand
 from penstock.terms import NamedNode
 from penstock.timeline import NEVER
 

@@ -44,8 +44,8 @@ from penstock.plan.compilation.shaping import columns_of
 from penstock.plan.compilation.substitution import is_independent
 from penstock.plan.planning import PlannedQuery, _refuse_undecidable
 from penstock.plan.sources import Stream
-from penstock.plan.step import Step, step_class
-from penstock.plan.windowing import Windowed
+from penstock.plan.steps import Step, Windowed
+from penstock.plan.steps.step import step_class
 from penstock.reason.clauses import clauses_of
 from penstock.rules.restrictions import refuse
 from penstock.rules.rule import Rule

@@ -25,7 +25,7 @@ from penstock.plan import steps
 from penstock.plan.catalog import StreamName
 from penstock.plan.compilation.sequences import ENDS_INSIDE
 from penstock.plan.sources import Stream
-from penstock.plan.windowing import AntiJoin, Windowed
+from penstock.plan.steps import AntiJoin, Windowed
 from penstock.timeline import FOREVER, NEVER
 
 LAST = 60

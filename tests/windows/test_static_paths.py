@@ -16,7 +16,7 @@ from oracle.window_generator import WindowCase, given_by
 from oracle.window_model import ContinuousQuery
 from penstock.engine.tuning import TUNING
 from penstock.languages import parse_query
-from penstock.plan.walks import Expand
+from penstock.plan.steps import Expand
 
 QUERIES = {
     "rsp-ql": """REGISTER {} :out AS SELECT {} FROM NAMED WINDOW :W ON :s1 [RANGE PT3S STEP PT1S]

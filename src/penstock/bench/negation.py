@@ -26,7 +26,7 @@ from penstock.columns.terms import TermChunk
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
-from penstock.plan.windowing import filled
+from penstock.plan.steps.windowing import filled
 from penstock.timeline import FOREVER
 
 ELEMENTS = 10_000_000

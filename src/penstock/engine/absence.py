@@ -17,7 +17,7 @@ from penstock.engine.expressions import FALSE, TRUE, Evaluator
 from penstock.engine.operators import BlockingOperator, Clock, Matcher, OperatorContext, tags_of
 from penstock.engine.store import Retention, Store, forever, until_end
 from penstock.plan import steps
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 
 
 class Waiting:

@@ -13,9 +13,8 @@ from penstock.engine.expanding import ExpandOperator
 from penstock.engine.operators import Operator
 from penstock.engine.repetitions import RunsBetweenOperator
 from penstock.engine.windows import IN_WINDOWS, WINDOWS
-from penstock.plan import steps, walks
-from penstock.plan.repetitions import RunsBetween
-from penstock.plan.step import Step
+from penstock.plan import steps
+from penstock.plan.steps import RunsBetween, Step
 
 _LINEAR: dict[type[Step], type[Operator]] = {
     steps.Scan: operators.ScanOperator,
@@ -27,7 +26,7 @@ _LINEAR: dict[type[Step], type[Operator]] = {
     steps.Merge: operators.MergeOperator,
     steps.CorrelationTag: operators.CorrelationTagOperator,
     steps.Join: operators.JoinOperator,
-    walks.Expand: ExpandOperator,
+    steps.Expand: ExpandOperator,
     **IN_WINDOWS,
 }
 """What becomes of a row does not depend on whether it leaves: it leaves in all that came of it."""
@@ -36,7 +35,7 @@ _STAYING: dict[type[Step], type[Operator]] = {
     **_LINEAR,
     steps.Unique: operators.UniqueOperator,
     steps.OuterBindings: operators.OuterBindingsOperator,
-    walks.PathWalk: paths.PathWalkOperator,
+    steps.PathWalk: paths.PathWalkOperator,
     steps.Sliced: operators.SlicedOperator,
     steps.LeftJoin: absence.LeftJoinOperator,
     steps.Minus: absence.MinusOperator,

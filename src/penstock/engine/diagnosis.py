@@ -16,11 +16,9 @@ from penstock.plan import steps, system_columns
 from penstock.plan.analysis.keys import ELEMENT_KEY
 from penstock.plan.compilation.prefilters import prefilters_for
 from penstock.plan.planning import PlannedQuery
-from penstock.plan.repetitions import RunsBetween
 from penstock.plan.sources import streams
-from penstock.plan.step import SameColumns, Step
-from penstock.plan.walks import Expand, PathWalk
-from penstock.plan.windowing import Stamped
+from penstock.plan.steps import Expand, PathWalk, RunsBetween, Stamped, Step
+from penstock.plan.steps.step import SameColumns
 from penstock.plan.wording import expression_text, in_words
 from penstock.terms import NamedNode
 from penstock.timeline import SECOND, format_duration

@@ -32,7 +32,7 @@ from penstock.jit import njit
 from penstock.plan import sources, steps
 from penstock.plan.analysis.components import components
 from penstock.plan.catalog import Catalog, GraphName, StreamName
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 from penstock.terms import BlankNode, Literal, NamedNode
 
 _SIZE = 16

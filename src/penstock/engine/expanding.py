@@ -10,7 +10,7 @@ from penstock.columns.frame import Frame
 from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
 from penstock.engine.store import forever
 from penstock.jit import njit
-from penstock.plan.walks import Expand
+from penstock.plan.steps import Expand
 
 
 class ExpandOperator(BlockingOperator):

@@ -16,7 +16,7 @@ from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
 from penstock.functions.aggregates import aggregate
 from penstock.functions.ordering import order_key, total_key
 from penstock.plan import steps, system_columns
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 from penstock.terms import XSD, Literal
 from penstock.timeline import NEVER, TIMELESS_END, TIMELESS_START
 

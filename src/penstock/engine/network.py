@@ -23,8 +23,8 @@ from penstock.plan.analysis import leaving
 from penstock.plan.analysis.components import components
 from penstock.plan.analysis.recursion import rules_and_scans
 from penstock.plan.sources import written_number
-from penstock.plan.step import Step
-from penstock.plan.windowing import filled
+from penstock.plan.steps import Step
+from penstock.plan.steps.windowing import filled
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from penstock.engine.store import Retention, Rows, Store, forever, until_end, un
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.plan import steps, system_columns
 from penstock.plan.compilation.prefilters import Prefilters, prefilters_for
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 from penstock.timeline import NEVER
 
 

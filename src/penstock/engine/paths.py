@@ -12,9 +12,8 @@ from penstock.engine.chains import Index, probe_pairs
 from penstock.engine.operators import BlockingOperator, Clock, OperatorContext, Seen, may_grow
 from penstock.engine.store import Retention, Rows, Store
 from penstock.plan import system_columns
-from penstock.plan.step import Vars
+from penstock.plan.steps import PathWalk, Vars
 from penstock.plan.system_columns import STATE
-from penstock.plan.walks import PathWalk
 
 
 class PathWalkOperator(BlockingOperator):

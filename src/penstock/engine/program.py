@@ -43,7 +43,8 @@ from penstock.plan.catalog import GraphName
 from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import Plan, PlannedQuery, make_plan
 from penstock.plan.sources import Stream, is_stream, static_graphs, streams
-from penstock.plan.windowing import DerivedScan, Evaluated, StatedScan, filled
+from penstock.plan.steps import DerivedScan, Evaluated, StatedScan
+from penstock.plan.steps.windowing import filled
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
 
 SNAPSHOT_FILE = "snapshot.arrow"

@@ -12,7 +12,7 @@ from penstock.columns.terms import TermTable
 from penstock.engine.counting import RowCounts
 from penstock.engine.windows.reporting import as_given
 from penstock.plan.analysis.keys import Key
-from penstock.plan.windowing import Reported
+from penstock.plan.steps import Reported
 from penstock.timeline import NEVER
 
 if TYPE_CHECKING:

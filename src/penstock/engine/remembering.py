@@ -10,7 +10,7 @@ from penstock.engine.choice import operator_of
 from penstock.engine.expressions import Evaluator
 from penstock.engine.operators import Operator, OperatorContext, may_grow
 from penstock.engine.store import Retention, Store, while_present
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 from penstock.timeline import format_duration
 
 # What a store of this name holds; others are called as they are.

@@ -13,7 +13,8 @@ from penstock.engine.lists import Lists, in_order
 from penstock.engine.operators import Clock, Matcher, OperatorContext
 from penstock.engine.presence import NO_ID
 from penstock.engine.store import Retention
-from penstock.plan.repetitions import INSIDE, RunsBetween, are_ordered, looked_at
+from penstock.plan.steps import RunsBetween
+from penstock.plan.steps.repetitions import INSIDE, are_ordered, looked_at
 from penstock.timeline import NEVER
 
 

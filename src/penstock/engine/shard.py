@@ -28,8 +28,8 @@ from penstock.functions.errors import add_refused
 from penstock.knowledge.graphs import StaticGraph
 from penstock.plan import steps
 from penstock.plan.sources import static_graphs
-from penstock.plan.step import Arriving
-from penstock.plan.windowing import filled
+from penstock.plan.steps.step import Arriving
+from penstock.plan.steps.windowing import filled
 from penstock.timeline import FOREVER, NEVER
 
 _CLOCK, _STEPS = "clock", "steps"

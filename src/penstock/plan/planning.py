@@ -18,7 +18,7 @@ from penstock.plan.analysis.recursion import RuleProgram, feeding, nothing_fed, 
 from penstock.plan.analysis.rule_graphs import instant_streams, with_rules
 from penstock.plan.catalog import Catalog, unknown_source
 from penstock.plan.compilation.compile import compile_query
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 
 KINDS = {Select: "select", Construct: "construct", Ask: "ask", Describe: "describe"}
 

@@ -16,7 +16,7 @@ from penstock.engine.changing.sets import (
     unique_content,
 )
 from penstock.plan import steps
-from penstock.plan.walks import PathWalk
+from penstock.plan.steps import PathWalk
 
 CHANGING = {
     steps.Unique: unique_content,

@@ -14,7 +14,7 @@ from penstock.engine.changing.slots import Records, Slots, clipped, grown
 from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
 from penstock.engine.store import Store, while_present
 from penstock.jit import njit
-from penstock.plan.step import Step, Vars
+from penstock.plan.steps import Step, Vars
 from penstock.timeline import FOREVER, NEVER
 
 

@@ -19,9 +19,8 @@ from penstock.engine.paths import Walking, walk_columns
 from penstock.engine.presence import numbered, solutions
 from penstock.engine.store import Store, forever
 from penstock.plan import steps
-from penstock.plan.step import Step
+from penstock.plan.steps import PathWalk, Step
 from penstock.plan.system_columns import BEGAN, WORLD
-from penstock.plan.walks import PathWalk
 from penstock.timeline import NEVER
 
 

@@ -17,29 +17,29 @@ from penstock.engine.windows.contents import (
 from penstock.engine.windows.cutting import CutOperator
 from penstock.engine.windows.reporting import ReportedOperator, StreamedOperator
 from penstock.engine.windows.runs import RunsOperator
-from penstock.plan import repetitions, windowing
+from penstock.plan import steps
 
 IN_WINDOWS = {
-    windowing.StatedScan: ScanOperator,
-    windowing.DerivedScan: ScanOperator,
-    windowing.Matched: MatchedOperator,
-    windowing.Timeless: TimelessOperator,
-    windowing.Stamped: StampedOperator,
-    windowing.Retimed: RetimedOperator,
-    windowing.Begun: BegunOperator,
+    steps.StatedScan: ScanOperator,
+    steps.DerivedScan: ScanOperator,
+    steps.Matched: MatchedOperator,
+    steps.Timeless: TimelessOperator,
+    steps.Stamped: StampedOperator,
+    steps.Retimed: RetimedOperator,
+    steps.Begun: BegunOperator,
 }
 """The operators that take rows one by one, whether these can leave or stay."""
 
 WINDOWS = {
-    windowing.Windowed: WindowedOperator,
-    windowing.Counted: CountedOperator,
-    windowing.During: DuringOperator,
-    windowing.AntiJoin: AntiJoinOperator,
-    windowing.Earliest: EarliestContent,
-    repetitions.Runs: RunsOperator,
-    windowing.Latest: LatestContent,
-    windowing.Cut: CutOperator,
-    windowing.Reported: ReportedOperator,
-    windowing.Streamed: StreamedOperator,
+    steps.Windowed: WindowedOperator,
+    steps.Counted: CountedOperator,
+    steps.During: DuringOperator,
+    steps.AntiJoin: AntiJoinOperator,
+    steps.Earliest: EarliestContent,
+    steps.Runs: RunsOperator,
+    steps.Latest: LatestContent,
+    steps.Cut: CutOperator,
+    steps.Reported: ReportedOperator,
+    steps.Streamed: StreamedOperator,
 }
 """Those that make rows leave, or look at rows that do."""

@@ -13,7 +13,7 @@ from penstock.engine import kernels
 from penstock.engine.operators import BlockingOperator, Clock, Matcher, OperatorContext
 from penstock.engine.store import Store, while_present
 from penstock.engine.windows.contents import reaches_all_until
-from penstock.plan.windowing import AntiJoin
+from penstock.plan.steps import AntiJoin
 
 
 class AntiJoinOperator(BlockingOperator):

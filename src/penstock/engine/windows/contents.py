@@ -18,7 +18,7 @@ from penstock.engine.presence import NO_ID, consolidated, numbered
 from penstock.engine.store import while_present
 from penstock.engine.windows.marks import closes
 from penstock.functions.ordering import total_key
-from penstock.plan import system_columns, windowing
+from penstock.plan import steps, system_columns
 from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START
 
 _TRIPLE = ("s", "p", "o")
@@ -194,9 +194,7 @@ class BegunOperator(RowOperator):
 class EarliestContent(ContentOperator):
     """Of rows that are alike one."""
 
-    def __init__(
-        self, step: windowing.Earliest | windowing.Latest, name: str, context: OperatorContext
-    ) -> None:
+    def __init__(self, step: steps.Earliest | steps.Latest, name: str, context: OperatorContext) -> None:
         super().__init__(step, name, context)
         self.remember("rows", step.vars)
         self.keys = step.vars
@@ -232,7 +230,7 @@ class CountedOperator(BlockingOperator):
     has all places of its triples: it is there from the first to the last of them.
     """
 
-    def __init__(self, step: windowing.Counted, name: str, context: OperatorContext) -> None:
+    def __init__(self, step: steps.Counted, name: str, context: OperatorContext) -> None:
         super().__init__(step, name, context)
         self.waiting = self.store("waiting", step.vars, while_present)
         self.derived = self.store("derived", step.vars, while_present)

@@ -13,8 +13,8 @@ from penstock.engine.operators import Clock, OperatorContext
 from penstock.engine.store import while_present
 from penstock.engine.windows.contents import cut, reaches_until
 from penstock.engine.windows.reporting import EvaluatedOperator
+from penstock.plan.steps import Cut
 from penstock.plan.system_columns import WORLD
-from penstock.plan.windowing import Cut
 from penstock.timeline import FOREVER
 
 

@@ -24,8 +24,9 @@ from penstock.engine.windows.marks import (
 )
 from penstock.engine.windows.report_deltas import ReportDeltas
 from penstock.plan.sources import Window
+from penstock.plan.steps import Evaluated, Reported
+from penstock.plan.steps.windowing import filled
 from penstock.plan.system_columns import PLACE
-from penstock.plan.windowing import Evaluated, Reported, filled
 from penstock.timeline import FOREVER, NEVER
 
 FIRST, LAST, BEGUN, EVALUATED = 1, 2, 3, 4

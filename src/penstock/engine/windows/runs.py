@@ -16,7 +16,8 @@ from penstock.engine.store import while_present
 from penstock.engine.windows.anti_join import due_before
 from penstock.engine.windows.contents import reaches_all_until
 from penstock.jit import njit
-from penstock.plan.repetitions import Runs, are_ordered, looked_at
+from penstock.plan.steps import Runs
+from penstock.plan.steps.repetitions import are_ordered, looked_at
 from penstock.timeline import FOREVER, NEVER
 
 

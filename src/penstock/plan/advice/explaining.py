@@ -15,7 +15,7 @@ from penstock.plan.analysis.keys import ELEMENT_KEY, Key
 from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.sources import streams
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 from penstock.plan.system_columns import ELEMENT
 from penstock.plan.wording import in_words
 from penstock.terms import NamedNode

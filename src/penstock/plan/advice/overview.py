@@ -13,7 +13,7 @@ from penstock.plan.analysis.rule_graphs import target_of
 from penstock.plan.catalog import Catalog
 from penstock.plan.planning import Plan, PlannedQuery
 from penstock.plan.sources import RuleGraph, Source, Static, Stream, Window
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 from penstock.plan.wording import in_words
 
 MOST_NAMES = 8

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from penstock.errors import QueryError
 from penstock.plan import steps
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 from penstock.plan.wording import leaf_text
 
 

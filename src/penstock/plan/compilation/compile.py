@@ -28,9 +28,7 @@ from penstock.plan.compilation.shaping import UNIT, columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
 from penstock.plan.compilation.windows import in_window
 from penstock.plan.sources import Sources, Stream, only_streams, static_graphs, windows
-from penstock.plan.step import Step
-from penstock.plan.walks import Expand
-from penstock.plan.windowing import Begun
+from penstock.plan.steps import Begun, Expand, Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
 NOTHING = steps.Table((), ())

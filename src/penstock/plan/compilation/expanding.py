@@ -8,9 +8,9 @@ from dataclasses import replace
 from penstock.algebra.relations import ANY, HULL, INTERSECTS, IntervalRule, Relation
 from penstock.plan import steps
 from penstock.plan.compilation.shaping import columns_of, merged
-from penstock.plan.step import Step
+from penstock.plan.steps import Expand, Step
+from penstock.plan.steps.walks import Transitions
 from penstock.plan.system_columns import is_variable
-from penstock.plan.walks import Expand, Transitions
 
 X, Y = ".x", ".y"
 

@@ -13,8 +13,7 @@ from penstock.plan.analysis.automata import Automaton, Label, anywhere, automato
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.expanding import all_pairs
 from penstock.plan.compilation.shaping import columns_of, merged
-from penstock.plan.step import Step
-from penstock.plan.walks import PathWalk
+from penstock.plan.steps import PathWalk, Step
 from penstock.terms import Term
 
 X, Y, Z = a.Var(".x"), a.Var(".y"), a.Var(".z")

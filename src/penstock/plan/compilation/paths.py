@@ -19,8 +19,7 @@ from penstock.plan.compilation.expanding import all_pairs, join, joined_in_turn
 from penstock.plan.compilation.joining import TOGETHER
 from penstock.plan.compilation.nested import ENDS, NestedCompiler, start_at
 from penstock.plan.compilation.shaping import UNIT, columns_of, merged
-from penstock.plan.step import Step
-from penstock.plan.walks import PathWalk
+from penstock.plan.steps import PathWalk, Step
 from penstock.terms import NamedNode
 
 AGAIN = (((0, 0, 1), (1, 0, 1)), frozenset((1,)))

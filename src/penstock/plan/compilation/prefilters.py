@@ -15,7 +15,7 @@ from penstock.algebra.comparisons import MIRRORED
 from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns import ids
 from penstock.plan import steps
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 from penstock.terms import Literal
 
 MOST = 256

@@ -13,9 +13,8 @@ from penstock.plan.analysis import bounds, reads, variables, walk
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.sequences import SequenceCompiler
 from penstock.plan.compilation.shaping import columns_of
-from penstock.plan.repetitions import Aggregates, Runs, RunsBetween, are_ordered
-from penstock.plan.step import Step, Vars
-from penstock.plan.windowing import Begun, Stamped
+from penstock.plan.steps import Begun, Runs, RunsBetween, Stamped, Step, Vars
+from penstock.plan.steps.repetitions import Aggregates, are_ordered
 from penstock.terms import XSD, Literal
 
 _FALSE = Literal("false", datatype=XSD.boolean)

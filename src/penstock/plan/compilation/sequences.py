@@ -27,14 +27,14 @@ from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.windows import Evaluations, evaluations, in_elements, reported
 from penstock.plan.sources import Sources, Window, windows
-from penstock.plan.step import Step
-from penstock.plan.windowing import (
+from penstock.plan.steps import (
     AntiJoin,
     During,
     Earliest,
     Latest,
     Retimed,
     Stamped,
+    Step,
     Streamed,
     Timeless,
     Windowed,

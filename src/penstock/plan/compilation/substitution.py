@@ -18,7 +18,7 @@ from penstock.plan import steps, system_columns
 from penstock.plan.analysis.variables import Vars, certain, free, of_expression
 from penstock.plan.analysis.walk import children
 from penstock.plan.compilation.shaping import columns_of
-from penstock.plan.step import Step
+from penstock.plan.steps import Step
 
 
 @once

@@ -9,17 +9,8 @@ from penstock.errors import QueryError
 from penstock.plan import steps
 from penstock.plan.catalog import Catalog
 from penstock.plan.sources import RuleGraph, Sources, Stream, Window
-from penstock.plan.step import Step
-from penstock.plan.windowing import (
-    Counted,
-    Cut,
-    DerivedScan,
-    Matched,
-    Reported,
-    StatedScan,
-    Windowed,
-    would_always_report,
-)
+from penstock.plan.steps import Counted, Cut, DerivedScan, Matched, Reported, StatedScan, Step, Windowed
+from penstock.plan.steps.windowing import would_always_report
 from penstock.terms import Term
 
 

@@ -8,12 +8,10 @@ from penstock.algebra.nodes import TriplePattern
 from penstock.algebra.relations import Relation
 from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
 from penstock.plan.sources import Window
-from penstock.plan.step import OfInput, SameColumns, SameIntervals, Step, Vars, step_class
 from penstock.plan.steps import Scan
+from penstock.plan.steps.step import OfInput, SameColumns, SameIntervals, Step, Streams, Vars, step_class
 from penstock.plan.system_columns import BEGAN, ELEMENT
 from penstock.terms import Term
-
-Streams = frozenset[int]
 
 
 def filled(stream: int) -> int:

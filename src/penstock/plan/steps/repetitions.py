@@ -7,7 +7,7 @@ from functools import cached_property
 from penstock.algebra.nodes import Aggregate
 from penstock.algebra.relations import HULL, JoinBounds, Relation
 from penstock.algebra.windows import WindowSpec
-from penstock.plan.step import Absence, Step, Vars, step_class
+from penstock.plan.steps.step import Absence, Step, Vars, step_class
 
 INSIDE = Relation(
     "INSIDE", (("ls", "<", "rs"), ("re", "<", "le")), "Inside", "with the second strictly inside"

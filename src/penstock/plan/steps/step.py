@@ -11,6 +11,8 @@ from typing import ClassVar
 from penstock.algebra.base import UnknownNode
 
 Vars = tuple[str, ...]
+Streams = frozenset[int]
+"""The streams whose elements' ends are the instants of a query."""
 
 
 class Step:

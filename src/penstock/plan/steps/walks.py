@@ -6,7 +6,7 @@ from functools import cached_property, reduce
 from operator import and_, or_
 
 from penstock.algebra.relations import ANY, Relation
-from penstock.plan.step import Step, Vars, joined, step_class
+from penstock.plan.steps.step import Step, Vars, joined, step_class
 
 Transitions = tuple[tuple[int, int, int], ...]
 """From a state, by the label in a place, to a state. Walks begin in state 0."""
