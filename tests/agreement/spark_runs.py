@@ -9,7 +9,7 @@ from pathlib import Path
 from agreement.engine_runs import table_rows
 from oracle.canonical import Row, canonical
 from oracle.cases import Case, Element
-from penstock.api import Batch, Engine
+from penstock.api.engine import Batch, Engine
 from penstock.timeline import format_instant
 
 PROV = "http://www.w3.org/ns/prov#"

@@ -12,7 +12,7 @@ import pytest
 from agreement.large_streams import EX, PREDICATES, LargeCase, compared, make_case, numbers_of
 from agreement.questions import QUESTIONS
 from penstock import pipeline
-from penstock.api import Batch, Engine
+from penstock.api.engine import Batch, Engine
 from penstock.timeline import format_instant
 
 CASES = [(0, 8, 400_000), (8, 2, 250_000), (9, 1, 120_000), (13, 2, 250_000)]

@@ -18,7 +18,7 @@ from oracle.evaluate import Effort, TooManySolutions
 from oracle.window_generator import LONGEST, WindowCase, cases_together
 from oracle.windows import Clock, given
 from penstock.algebra import Construct
-from penstock.api import Batch, Engine
+from penstock.api.engine import Batch, Engine
 from penstock.errors import QueryError
 from penstock.languages import parse_query
 

@@ -11,8 +11,9 @@ from random import Random
 import pytest
 
 import penstock
-from penstock import api, cli
-from penstock.api import Engine
+from penstock import cli
+from penstock.api import engine as api
+from penstock.api.engine import Engine
 from penstock.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -9,8 +9,8 @@ import pyoxigraph as ox
 import pytest
 import rdflib
 
+from penstock.api.results import concat
 from penstock.languages import parse_query
-from penstock.results import concat
 
 SECOND = datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
 FOUND = pa.table(

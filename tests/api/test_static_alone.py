@@ -27,7 +27,11 @@ def data(tmp_path, monkeypatch):
     def no_spark(*_, **__):
         raise AssertionError("this run needs no Spark")
 
-    for place in ("penstock.runtime.run.run_session", "penstock.api.run", "penstock.api.default_shards"):
+    for place in (
+        "penstock.runtime.run.run_session",
+        "penstock.api.engine.run",
+        "penstock.api.engine.default_shards",
+    ):
         monkeypatch.setattr(place, no_spark)
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import penstock
-from penstock.results import concat
+from penstock.api.results import concat
 from penstock.sources import frames
 
 pytestmark = pytest.mark.usefixtures("spark")

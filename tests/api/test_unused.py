@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import penstock
-from penstock import api
+from penstock.api import engine as api
 from penstock.errors import InputError
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.messages import REJECTS

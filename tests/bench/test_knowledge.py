@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from penstock.api import Engine
+from penstock.api.engine import Engine
 from penstock.bench import knowledge
 
 

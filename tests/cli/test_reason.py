@@ -8,8 +8,8 @@ import pytest
 
 from api.test_materialisation import DATA, ONTOLOGY, RULES
 from penstock import cli
+from penstock.api.materialisation import materialised
 from penstock.cli.options import INTERRUPTED
-from penstock.materialisation import materialised
 from penstock.reason import kernel
 from penstock.reason.running import Options
 

@@ -94,9 +94,9 @@ class RecordingEngine:
 
 @pytest.fixture(autouse=True)
 def engine(tmp_path, monkeypatch):
-    module = ModuleType("penstock.api")
+    module = ModuleType("penstock.api.engine")
     module.Engine = RecordingEngine
-    monkeypatch.setitem(sys.modules, "penstock.api", module)
+    monkeypatch.setitem(sys.modules, "penstock.api.engine", module)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(QUERY)
     (tmp_path / "s.nq").touch()

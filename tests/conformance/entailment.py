@@ -15,7 +15,7 @@ from oracle.model import StaticGraph, TimedDataset
 from oracle.queries import ANSWER, evaluate_query
 from oracle.rules import fixpoint
 from penstock.algebra.nodes import Ask
-from penstock.api import Engine
+from penstock.api.engine import Engine
 from penstock.languages import parse_query
 from penstock.rules.expressions import with_direct_semantics
 from penstock.rules.library import ruleset

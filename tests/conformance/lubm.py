@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
-from penstock.api import Engine
+from penstock.api.engine import Engine
 from penstock.decode.decoder import decode_file
 from penstock.decode.occurrences import concat
 from penstock.engine.program import Program

@@ -18,7 +18,7 @@ from oracle.model import StaticGraph, TimedDataset, stream_of
 from oracle.queries import ANSWER, OBJECT, PREDICATE, SUBJECT, evaluate_query
 from penstock.algebra.nodes import Ask, ParsedQuery, Select, with_scope
 from penstock.algebra.scopes import ELEMENT, STREAM, Scope
-from penstock.api import Batch, Engine
+from penstock.api.engine import Batch, Engine
 from penstock.columns.ids import parse_term
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracle.model import Triple
 from oracle.vocabulary import PROLOGUE, iri
-from penstock.entailment import ElementRules
+from penstock.pipeline.entailment import ElementRules
 from penstock.rules.reading import read_rules
 
 RULES = """

@@ -10,11 +10,11 @@ import pytest
 from tests.reason.rule_texts import RULES, rule, rules
 from tests.reason.test_closing import NIL, Triple, ex, graph
 
-from penstock import entailment
-from penstock.entailment import ClosedFiles, entailed
 from penstock.errors import InputError
 from penstock.knowledge.files import GraphFile, GraphFiles
 from penstock.knowledge.graphs import StaticGraph
+from penstock.pipeline import entailment
+from penstock.pipeline.entailment import ClosedFiles, entailed
 from penstock.rules.executors import RuleConfig
 from penstock.terms import RDF, NamedNode
 

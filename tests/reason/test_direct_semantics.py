@@ -6,9 +6,9 @@ import pytest
 
 import penstock
 from oracle.notation import triples
-from penstock.entailment import ClosedFiles, entailed
 from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
+from penstock.pipeline.entailment import ClosedFiles, entailed
 from penstock.rules.executors import RuleConfig
 from penstock.rules.library import ruleset
 from penstock.timeline import parse_instant

@@ -33,10 +33,10 @@ from penstock.columns.terms import TermTable
 from penstock.decode.decoder import Decoder
 from penstock.engine.program import Program
 from penstock.engine.tuning import TUNING
-from penstock.entailment import ClosedFiles, entailed
 from penstock.errors import InputError, UsageError
 from penstock.knowledge.files import GraphFile, GraphFiles
 from penstock.languages import parse_query
+from penstock.pipeline.entailment import ClosedFiles, entailed
 from penstock.plan.catalog import StreamName
 from penstock.reason.closing import Closure
 from penstock.rules.executors import RuleConfig
@@ -308,7 +308,7 @@ def test_an_inconsistent_element_stops_with_strict(files, monkeypatch):
         on_batch(0, [(INCONSISTENT, json.dumps([record]).encode())])
         return RunStatistics()
 
-    monkeypatch.setattr("penstock.api.run", batches)
+    monkeypatch.setattr("penstock.api.engine.run", batches)
     taken = []
 
     def run(**how) -> None:

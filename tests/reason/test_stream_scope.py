@@ -23,12 +23,12 @@ from oracle.model import StaticGraph, TimedDataset, stream_of
 from oracle.rules import meaning_by_stream
 from penstock import pipeline
 from penstock.algebra.scopes import Scope
-from penstock.api import Batch, Engine
+from penstock.api.engine import Batch, Engine
 from penstock.decode.decoder import Decoder
 from penstock.engine.tuning import TUNING
-from penstock.entailment import entailed, rule_findings
 from penstock.errors import QueryError
 from penstock.languages import parse_query
+from penstock.pipeline.entailment import entailed, rule_findings
 from penstock.plan.catalog import StreamName
 from penstock.rules.constructs import constructs
 from penstock.rules.executors import RuleConfig

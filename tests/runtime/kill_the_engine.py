@@ -29,7 +29,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from penstock.api import Batch, Engine
+from penstock.api.engine import Batch, Engine
 from penstock.sinks import Existing, SideOutputs, open_sink
 from penstock.timeline import format_instant, parse_instant
 

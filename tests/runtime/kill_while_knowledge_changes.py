@@ -26,7 +26,7 @@ import threading
 import time
 from pathlib import Path
 
-from penstock.api import Batch, Engine
+from penstock.api.engine import Batch, Engine
 from penstock.sinks import Existing, open_sink
 from penstock.timeline import format_instant, parse_instant
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from penstock.api import Batch, Engine
+from penstock.api.engine import Batch, Engine
 from penstock.terms import NamedNode
 from penstock.timeline import format_instant, parse_instant
 

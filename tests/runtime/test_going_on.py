@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.api import Batch, Engine
+from penstock.api.engine import Batch, Engine
 from penstock.sinks import Existing, open_sink
 from penstock.timeline import format_instant, parse_instant
 

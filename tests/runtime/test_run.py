@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from tests.runtime.toy import FaultyProgram, ToyProgram, expected_answers, rows_of, toy_decoder
 
-from penstock.api import Engine
+from penstock.api.engine import Engine
 from penstock.errors import InputError, InternalError, UsageError
 from penstock.runtime import run as run_module
 from penstock.runtime.detection.watermark import Timing

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.api.results import concat
 from penstock.errors import PenstockWarning, UsageError
 from penstock.languages import parse_query
-from penstock.results import concat
 from penstock.sinks import open_sink
 from penstock.sinks.native import Kinds, native_column, native_table
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from penstock.api import Batch, Engine
+from penstock.api.engine import Batch, Engine
 from penstock.errors import PenstockWarning
 from penstock.timeline import format_instant, parse_instant
 

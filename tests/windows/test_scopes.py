@@ -4,9 +4,9 @@ import pytest
 
 from penstock import pipeline
 from penstock.algebra.scopes import Scope
-from penstock.entailment import entailed
 from penstock.errors import UsageError
 from penstock.languages import parse
+from penstock.pipeline.entailment import entailed
 from penstock.rules.executors import RuleConfig
 from penstock.rules.library import ruleset
 

@@ -111,7 +111,7 @@ def write_stream(typed: list[int], path: Path) -> None:
 
 
 def _engine(tree: Path, stream: Path, **options: object):
-    from penstock.api import Engine
+    from penstock.api.engine import Engine
 
     engine = Engine(master="local[2]", rules=[REGIME], **options)
     engine.add_ontology(tree).add_stream(stream).add_query(QUERY)

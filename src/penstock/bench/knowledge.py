@@ -134,7 +134,7 @@ def _measured(*arguments: str) -> dict[str, float]:
 
 
 def _run(graph: str, stream: str, shards: str) -> dict[str, float]:
-    from penstock.api import Engine
+    from penstock.api.engine import Engine
 
     begun = time.perf_counter()
     engine = Engine(master="local[2]", shards=int(shards))

@@ -29,7 +29,7 @@ FILTER (?after > ?before * 10 && getDURATION() < "PT1M"^^xsd:duration)
 
 def latency() -> Iterator[Figure]:
     """Elements carry the instant at which they are written, so an answer's age is its latency."""
-    from penstock.api import Engine
+    from penstock.api.engine import Engine
 
     ages: list[np.ndarray] = []
     batches: list[float] = []

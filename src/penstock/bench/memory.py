@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from penstock.api import Engine
+from penstock.api.engine import Engine
 from penstock.bench import sensors, universities
 from penstock.bench.figures import Figure, figure, scale
 

@@ -122,7 +122,7 @@ def pipeline() -> Iterator[Figure]:
 
 def run_on_spark(paths: list[Path], texts: list[str], iri: str | None = None) -> int:
     """Runs queries on embedded Spark with two cores; how many answers there were. `iri`: of the stream."""
-    from penstock.api import Engine
+    from penstock.api.engine import Engine
 
     engine = Engine(master="local[2]")
     engine.add_stream(paths, iri=iri)

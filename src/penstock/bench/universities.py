@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from penstock.api import Engine
+from penstock.api.engine import Engine
 from penstock.errors import UsageError
 from penstock.scenarios.lubm.generating import Lubm
 from penstock.scenarios.lubm.writing import write

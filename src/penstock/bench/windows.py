@@ -339,7 +339,7 @@ def averages_anew(rooms: Rooms, sampled: Sequence[int]) -> tuple[int, Answers]:
 
 def pipeline(sizes: Sizes) -> Iterator[Figure]:
     """From N-Quads files through Spark; in time by the clock, as all of its processes need it."""
-    from penstock.api import Engine
+    from penstock.api.engine import Engine
 
     rooms = Rooms(sizes)
 

@@ -106,7 +106,7 @@ def write_out(scenario: Scenario, directory: Path, console: Console) -> None:
 
 def play(scenario: Scenario, data: Data, console: Console) -> None:
     """Runs the scenario's queries on its streams and prints what they find."""
-    from penstock.api import Engine
+    from penstock.api.engine import Engine
     from penstock.sinks import shapes_of
 
     engine = Engine(batch_bytes=scenario.batch_bytes)

@@ -81,7 +81,7 @@ def explain(
         penstock explain fall.rq --stage algebra
     """
     existing_queries(queries)
-    from penstock.api import Engine
+    from penstock.api.engine import Engine
 
     engine = Engine(
         feed=feed,

@@ -14,7 +14,7 @@ from penstock.errors import InputError, UsageError
 from penstock.timeline import parse_duration
 
 if TYPE_CHECKING:
-    from penstock.api import Engine
+    from penstock.api.engine import Engine
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
 STANDARD_INPUT = "-"

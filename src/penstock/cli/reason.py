@@ -14,7 +14,7 @@ from penstock.cli.showing import Progress, count, show_error, show_finding, show
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
-    from penstock.materialisation import Materialised
+    from penstock.api.materialisation import Materialised
 
 _SHOWN = 10  # contradictions, unless they were asked for
 
@@ -99,7 +99,7 @@ def reason(
     for path in (*data, *ontology):
         if not path.exists():
             raise UsageError(f"there is no file {path}")
-    from penstock.materialisation import materialised, read_all, refuse_conflicts
+    from penstock.api.materialisation import materialised, read_all, refuse_conflicts
     from penstock.rules.library import ruleset
     from penstock.sinks.graphs import GraphFile
 

@@ -216,7 +216,7 @@ def run(
         penstock run sectors.rq --graph companies.ttl
         penstock run staff.rq --stream staff.nq --ontology univ-bench.owl --rules owl2-rl
     """
-    from penstock.api import Engine
+    from penstock.api.engine import Engine
     from penstock.decode.limits import parse_size
     from penstock.sinks import Existing, SideOutputs, is_standard_output, open_sink
 

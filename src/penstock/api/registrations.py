@@ -15,7 +15,7 @@ from typing import Any, Self
 from penstock import pipeline
 from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
-from penstock.arguments import iri_or_none, shown, text_or_none
+from penstock.api.arguments import iri_or_none, shown, text_or_none
 from penstock.decode.limits import LIMITS
 from penstock.decode.mapping.document import read_document, read_map
 from penstock.decode.mapping.suggest import suggested, suggested_text

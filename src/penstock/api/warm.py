@@ -1,4 +1,4 @@
-"""Compiles all kernels ahead, so that the first run does not wait for it: `python -m penstock.warm`.
+"""Compiles all kernels ahead, so that the first run does not wait for it: `python -m penstock.api.warm`.
 
 What was compiled is kept beside the sources (`__pycache__`, see `penstock.jit`), once for each
 combination of types that a kernel is called with. So small queries are run here, in this process and without
@@ -8,13 +8,13 @@ Spark, on one stream in two formats, that call every kernel as ordinary runs do.
 from __future__ import annotations
 
 from penstock import pipeline
+from penstock.api.materialisation import materialised
 from penstock.decode.decoder import Decoder, warm_up
 from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program
 from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.languages import parse_query
-from penstock.materialisation import materialised
 from penstock.plan.catalog import StreamName
 from penstock.reason.elements import ElementReasoner
 from penstock.rules.reading import read_rules

@@ -26,17 +26,22 @@ import pyarrow as pa
 from penstock import pipeline
 from penstock.algebra.nodes import ParsedQuery
 from penstock.algebra.scopes import ELEMENT, scope_named
-from penstock.arguments import (
+from penstock.api.arguments import (
     length_of_time,
     place_or_none,
     positive_or_none,
     shown,
     text_or_none,
 )
-from penstock.batches import Batch, batch_of
+from penstock.api.batches import Batch, batch_of
+from penstock.api.registrations import Registrations
+from penstock.api.results import Answers, Solution, concat
 from penstock.engine.diagnosis import Diagnosis
 from penstock.engine.program import Program
-from penstock.entailment import (
+from penstock.errors import Finding, PenstockWarning, UsageError
+from penstock.knowledge.imports import import_findings
+from penstock.knowledge.lists import list_findings
+from penstock.pipeline.entailment import (
     ClosedFiles,
     RulePlan,
     conflict_findings,
@@ -45,13 +50,8 @@ from penstock.entailment import (
     refuse_inconsistent,
     rule_findings,
 )
-from penstock.errors import Finding, PenstockWarning, UsageError
-from penstock.knowledge.imports import import_findings
-from penstock.knowledge.lists import list_findings
 from penstock.plan.advice.overview import Input
 from penstock.plan.catalog import StreamName
-from penstock.registrations import Registrations
-from penstock.results import Answers, Solution, concat
 from penstock.rules.executors import Executor, RuleConfig, refuse_scopes
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.detection.watermark import Timing

@@ -1,32 +1,23 @@
-"""Read this first: what becomes of a query, from its text to its answers.
-
-    text ──parse──▶ algebra ──plan──▶ steps ──program──▶ shards on Spark ──▶ answers
-
-Each stage can be used and looked at alone: `penstock check` stops after the analysis,
-`penstock explain` shows what each stage made of a query, `penstock run` goes all the way.
-"""
+"""From parsed queries to a program; what looks wrong about them, and what a run becomes (`explain`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
 from penstock.algebra.naming import names_of
-from penstock.algebra.nodes import ParsedQuery, Statement, with_scope
+from penstock.algebra.nodes import ParsedQuery, Statement
 from penstock.algebra.printing import to_sexpr
-from penstock.algebra.scopes import scope_named
 from penstock.engine.digests import RulesIdentity
 from penstock.engine.program import Program
 from penstock.engine.remembering import remembered
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.entailment import RulePlan, in_network, rule_findings
-from penstock.errors import Finding, InputError, QueryError, UsageError
+from penstock.errors import Finding
 from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import StaticGraph
-from penstock.languages import ENDINGS
+from penstock.pipeline.entailment import RulePlan, in_network, rule_findings
 from penstock.plan.advice.explaining import explain_plan, explain_stages
 from penstock.plan.advice.findings import query_findings, run_findings
 from penstock.plan.advice.overview import Input, Overview
@@ -34,7 +25,6 @@ from penstock.plan.catalog import Catalog, GraphName, StreamName, assumed_catalo
 from penstock.plan.planning import Plan, make_plan
 from penstock.reason.stage import Reasoning
 from penstock.rules.executors import Applied, Executor, RuleConfig, applied
-from penstock.rules.reading import RuleText, read_rules
 
 STAGES = ("algebra", "plan", "spark")
 
@@ -49,47 +39,6 @@ class RegisteredStream(Registered, Protocol):
     """A stream as the command line names it."""
 
     repeats: bool | None  # whether two of its elements may state the same triple; None: nobody knows
-
-
-def parse(
-    paths: Iterable[str | Path], *, language: str | None = None, name: str | None = None
-) -> list[ParsedQuery]:
-    """The queries in some files, CONSTRUCT rules among them; `language` if the files' endings do not tell."""
-    return [query for path in paths for query in read(path, language=language, name=name).queries]
-
-
-def read(path: str | Path, *, language: str | None = None, name: str | None = None) -> RuleText:
-    """What a file holds: queries (CONSTRUCT rules among them), and rules that are written as INSERT."""
-    path = Path(path)
-    try:
-        return read_rules(_read(path), language=language, origin=str(path), name=name)
-    except QueryError as error:
-        if language is None and path.suffix and path.suffix.lower() not in (*ENDINGS, ".txt"):
-            known = f"the endings of queries are {', '.join(ENDINGS)}; was {path.name} meant as one?"
-            error.hint = f"{error.hint}\n  hint: {known}" if error.hint else known
-        raise
-
-
-def in_scope(queries: Iterable[ParsedQuery], scope: str | None) -> list[ParsedQuery]:
-    """The queries with a scope, `stream` or `element`; None: as their language says."""
-    queries = list(queries)
-    if scope is None:
-        return queries
-    found = scope_named(scope)
-    if any(query.query.continuous for query in queries):
-        raise UsageError(
-            "queries over windows have no other scope than their windows", hint="leave --query-scope out"
-        )
-    return [with_scope(query, found) for query in queries]
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as problem:
-        raise InputError(f"{path} is not UTF-8 text: {problem.reason}") from None
-    except OSError as problem:
-        raise UsageError(f"cannot read {path}: {problem.strerror}") from None
 
 
 def catalog_of(streams: Iterable[RegisteredStream], graphs: Iterable[StaticGraph | Registered]) -> Catalog:

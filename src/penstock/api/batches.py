@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
+from penstock.api.results import no_answers
 from penstock.reason.conflicts import axioms_of
-from penstock.results import no_answers
 from penstock.rules.rule import Rule
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.intake.late import late_records

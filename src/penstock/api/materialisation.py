@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.arguments import iri_or_none, shown
+from penstock.api.arguments import iri_or_none, shown
 from penstock.columns.terms import TermTable
 from penstock.decode.formats import split_suffixes
 from penstock.decode.graphs import FORMATS
