@@ -29,8 +29,8 @@ def data(tmp_path, monkeypatch):
 
     for place in (
         "penstock.runtime.run.run_session",
-        "penstock.api.engine.run",
-        "penstock.api.engine.default_shards",
+        "penstock.runtime.run.run",
+        "penstock.runtime.session.session.default_shards",
     ):
         monkeypatch.setattr(place, no_spark)
 

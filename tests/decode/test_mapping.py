@@ -28,7 +28,7 @@ from penstock.decode.occurrences import concat
 from penstock.errors import InputError, UsageError
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
-from penstock.runtime.run import check_inputs
+from penstock.runtime.intake.inputs import check_inputs
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import format_instant
 

@@ -308,7 +308,7 @@ def test_an_inconsistent_element_stops_with_strict(files, monkeypatch):
         on_batch(0, [(INCONSISTENT, json.dumps([record]).encode())])
         return RunStatistics()
 
-    monkeypatch.setattr("penstock.api.engine.run", batches)
+    monkeypatch.setattr("penstock.runtime.run.run", batches)
     taken = []
 
     def run(**how) -> None:

@@ -20,10 +20,11 @@ from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.reason.stage import Unchanged, closed
+from penstock.runtime.contract import RunOptions
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.intake.late import late_records
 from penstock.runtime.messages import LATE
-from penstock.runtime.run import RunOptions, run
+from penstock.runtime.run import run
 from penstock.sources.streams import StreamSpec
 
 KEY = 31

@@ -27,8 +27,9 @@ os.environ["PYTHONPATH"] = str(ROOT)  # so that workers find the program, also f
 
 from tests.runtime.toy import ToyProgram, expected_answers, rows_of, toy_decoder  # noqa: E402
 
+from penstock.runtime.contract import RunOptions  # noqa: E402
 from penstock.runtime.detection.watermark import Timing  # noqa: E402
-from penstock.runtime.run import RunOptions, run  # noqa: E402
+from penstock.runtime.run import run  # noqa: E402
 from penstock.sources.streams import StreamSpec  # noqa: E402
 
 LATENESS = 400

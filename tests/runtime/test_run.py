@@ -18,9 +18,10 @@ from tests.runtime.toy import FaultyProgram, ToyProgram, expected_answers, rows_
 from penstock.api.engine import Engine
 from penstock.errors import InputError, InternalError, UsageError
 from penstock.runtime import run as run_module
+from penstock.runtime.contract import RunOptions
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.messages import LATE, REJECTS
-from penstock.runtime.run import RunOptions, run
+from penstock.runtime.run import run
 from penstock.sources.spool import Spool
 from penstock.sources.streams import StreamSpec
 from penstock.timeline import FOREVER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import UsageError
-from penstock.runtime.run import check_inputs, input_findings
+from penstock.runtime.intake.inputs import check_inputs, input_findings
 from penstock.sources.streams import StreamSpec
 
 

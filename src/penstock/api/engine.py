@@ -53,8 +53,10 @@ from penstock.pipeline.entailment import (
 from penstock.plan.advice.overview import Input
 from penstock.plan.catalog import StreamName
 from penstock.rules.executors import Executor, RuleConfig, refuse_scopes
-from penstock.runtime.contract import RunStatistics
+from penstock.runtime.contract import RunOptions, RunStatistics
 from penstock.runtime.detection.watermark import Timing
+from penstock.runtime.in_process import run_in_process
+from penstock.runtime.intake.inputs import check_inputs, input_findings
 from penstock.runtime.once import run_once
 from penstock.runtime.recovery.checkpoint import (
     begun,
@@ -66,8 +68,6 @@ from penstock.runtime.recovery.checkpoint import (
     stored_start,
 )
 from penstock.runtime.recovery.continuing import Continued
-from penstock.runtime.run import RunOptions, check_inputs, input_findings, run
-from penstock.runtime.session.session import default_shards
 from penstock.runtime.unused import KINDS, REJECTED, unused
 from penstock.sources.streams import StreamSpec
 
@@ -82,15 +82,20 @@ def _rejects_first(found: Diagnosis, statistics: RunStatistics) -> Diagnosis:
     return replace(found, reasons=(*rejected, *found.reasons))
 
 
+EMBEDDED = "embedded"
+
+
 class Engine(Registrations):
     """Streams, static graphs and queries that run together on Spark.
 
-    `master` is the Spark to run on (default: all cores of this machine), `lateness` how long
-    to wait for elements out of order (text such as "30s", a timedelta, microseconds), `checkpoint` a
-    directory that remembers how far a run is, `strict` stops at the first broken line. Without `feed`,
-    what CONSTRUCT queries derive is only given, not read by queries. With the `query_scope` element, each
-    query looks at one element at a time, and static graphs (event mode, docs/streams.md). `idle`,
-    `ahead`, `behind` and `tick` say what time does on live streams, as in `penstock run` (docs/streams.md).
+    `master` is the Spark to run on (default: all cores of this machine). With `spark=None` there is none:
+    files are read to their end in this process, with the same answers, which suits notebooks, unit tests and
+    small data. `lateness` is how long to wait for elements out of order (text such as "30s", a timedelta,
+    microseconds), `checkpoint` a directory that remembers how far a run is, `strict` stops at the first
+    broken line. Without `feed`, what CONSTRUCT queries derive is only given, not read by queries. With the
+    `query_scope` element, each query looks at one element at a time, and static graphs (event mode,
+    docs/streams.md). `idle`, `ahead`, `behind` and `tick` say what time does on live streams, as in
+    `penstock run` (docs/streams.md).
 
     `rules` are regimes (rdfs, owl2-rl, …), files or directories of rules: queries see what follows from
     static knowledge, and from each element by itself (`scope` "element") or from several together
@@ -101,6 +106,7 @@ class Engine(Registrations):
     def __init__(
         self,
         *,
+        spark: str | None = EMBEDDED,
         master: str | None = None,
         lateness: int | str | timedelta = 0,
         idle: int | str | timedelta | None = None,
@@ -120,6 +126,17 @@ class Engine(Registrations):
     ) -> None:
         super().__init__(place_or_none(checkpoint, "checkpoint"))
         self.master = text_or_none(master, "master")
+        if spark not in (EMBEDDED, None):
+            raise UsageError(
+                f"spark is {EMBEDDED!r} or None, not {shown(spark)}", hint="master names a cluster"
+            )
+        if spark is None and (self.master is not None or self.checkpoint is not None):
+            given = "master" if self.master is not None else "checkpoint"
+            raise UsageError(
+                f"without Spark there is no {given}: a run in this process begins and ends with it",
+                hint="leave one of spark=None and the other out",
+            )
+        self.spark = spark
         lateness = length_of_time(lateness, "lateness")
         idle = None if idle is None else length_of_time(idle, "idle")
         ahead = None if ahead is None else length_of_time(ahead, "ahead")
@@ -168,6 +185,10 @@ class Engine(Registrations):
             raise UsageError("there is no query to run", hint=hint)
         if not self.streams:
             self._check_static(follow)
+        elif follow and self.spark is None:
+            raise UsageError(
+                "without Spark files are read to their end, and not followed", hint="leave spark=None out"
+            )
         check_inputs(self.streams, follow=follow)
         program = self._planned(self.streams, follow)
         if self.options.strict:
@@ -184,7 +205,8 @@ class Engine(Registrations):
         shards = self.shards if streams else 1
         if shards is None and self.checkpoint is not None:
             shards = stored_shards(self.checkpoint)
-        shards = shards or default_shards(self.master)
+        if shards is None:
+            shards = 1 if self.spark is None else self._default_shards()
         now = stored_start(self.checkpoint) if self.checkpoint is not None else None
         changing = stored_changing(self.checkpoint) if self.checkpoint is not None else None
         changing = follow if changing is None else changing
@@ -203,6 +225,11 @@ class Engine(Registrations):
             entailed=self._entail(static=not streams),
             changing=changing,
         )
+
+    def _default_shards(self) -> int:
+        from penstock.runtime.session.session import default_shards  # brings in Spark
+
+        return default_shards(self.master)
 
     @property
     def entailed(self) -> RulePlan:
@@ -272,19 +299,21 @@ class Engine(Registrations):
                 refuse_inconsistent(batch.inconsistent)
             on_batch(batch)
 
-        if self.streams:
+        how = {"on_batch": take, "timing": self.timing, "on_progress": progressed, "stop": stop}
+        if self.streams and self.spark is None:
+            statistics = run_in_process(program, self.streams, options=self.options, **how)
+        elif self.streams:
+            from penstock.runtime.run import run  # brings in Spark
+
             statistics = run(
                 program,
                 self.streams,
-                on_batch=take,
                 follow=follow,
-                timing=self.timing,
                 checkpoint=self.checkpoint,
                 master=self.master,
-                on_progress=progressed,
-                stop=stop,
                 options=self.options,
                 knowledge=ClosedFiles(self.knowledge, entailed, self.options.strict),
+                **how,
             )
         else:
             statistics = run_once(program, take)

@@ -1,4 +1,4 @@
-"""The command line: check · explain · run · reason · rules · map · demo · lubm · bench.
+"""The command line: try · check · explain · run · reason · rules · map · demo · lubm · bench.
 
 A thin layer: options in, the pipeline called, answers and messages out. README.md lists the
 exit codes.
@@ -53,7 +53,8 @@ app = typer.Typer(
 A query says what must happen and in which order; a stream says what happens and when.
 
     penstock demo                            see it at work
-    penstock run fall.rq --stream prices.nq  your query on your stream
+    penstock try fall.rq --stream prices.nq  your query on your file, at once
+    penstock run fall.rq --stream prices.nq  the same on Spark: large, live, restartable
     penstock check fall.rq                   is the query right?
     penstock explain fall.rq                 what becomes of it?
     penstock reason data.ttl --rules rdfs --out closed.nt
@@ -63,6 +64,7 @@ Exit codes: 0 fine, 1 the input is at fault, 2 the call is at fault, 74 a disk i
 place cannot be written, 130 stopped by Ctrl-C, 70 a fault in Penstock.
 """,
 )
+app.command("try")(run.try_)
 app.command("run")(run.run)
 app.command("check")(check.check)
 app.command("explain")(explain.explain)

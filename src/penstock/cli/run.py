@@ -1,13 +1,14 @@
-"""`penstock run`: queries on streams, answers as they are found; on graphs alone, once."""
+"""`penstock run` and `penstock try`: queries on streams, answers as they are found; on graphs alone, once."""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -63,8 +64,9 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-def run(
+def answer(
     context: typer.Context,
+    spark: str | None,
     queries: Queries,
     stream: Streams = [],  # noqa: B006
     graph: Graphs = [],  # noqa: B006
@@ -191,31 +193,7 @@ def run(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Runs one or many queries together on Spark.
-
-    Files and directories are read to their end, and then the command ends; with --follow it
-    keeps watching until Ctrl-C. CONSTRUCT queries are rules: all queries see what they derive.
-    Without --stream, queries over the --graph files are answered once, in process.
-
-    Input that cannot be read (a broken line, an element without time, the rest of a truncated
-    file) is left out, counted in the summary and kept in the --rejected file; the exit code
-    stays 0. With --strict the run stops there instead, with exit code 1. Ctrl-C is the way to
-    end --follow (exit code 0); without it, it leaves a run unfinished (exit code 130).
-
-    With --rules (and INSERTs in query files) all queries see what follows from static knowledge and from
-    each element; contradictions are told, or stop the run with --strict.
-
-    Exit codes: 0 fine, 1 the input is at fault (a query, a stream, a checkpoint), 2 the call is at
-    fault (an option, a file that is not there), 74 a disk is full or a place cannot be written,
-    130 stopped by Ctrl-C before the end, 70 a fault in Penstock.
-
-        penstock run fall.rq --stream prices.nq
-        penstock run *.rq --stream prices/ --graph companies.ttl --out answers.csv
-        zcat prices.nq.gz | penstock run fall.rq --stream - --out answers.json
-        penstock run fall.rq --stream prices/ --follow --checkpoint state/
-        penstock run sectors.rq --graph companies.ttl
-        penstock run staff.rq --stream staff.nq --ontology univ-bench.owl --rules owl2-rl
-    """
+    """Runs queries, on Spark or (`spark` None) in this process; the command line of both."""
     from penstock.api.engine import Engine
     from penstock.decode.limits import parse_size
     from penstock.sinks import Existing, SideOutputs, is_standard_output, open_sink
@@ -229,6 +207,7 @@ def run(
         raise UsageError("--overwrite and --append exclude each other")
     existing = Existing.OVERWRITE if overwrite else Existing.APPEND if append else Existing.REFUSE
     engine = Engine(
+        spark=spark,
         master=master,
         lateness=read_duration(lateness, "--lateness"),
         idle=None if idle is None else read_duration(idle, "--idle"),
@@ -271,7 +250,8 @@ def run(
         show_continued(engine.continued)
     if follow and not quiet:
         show_waiting(engine.streams)
-    progress = Progress(quiet, opening="starting Spark" if stream else "answering")
+    on_spark = bool(stream) and spark is not None
+    progress = Progress(quiet, opening="starting Spark" if on_spark else "answering")
     found, knowledge = 0, None
 
     def take(batch) -> None:
@@ -294,7 +274,7 @@ def run(
         except KeyboardInterrupt:
             # From here on Ctrl-C is the run's own business; this one came before.
             progress.close()
-            when = "while Spark was starting: nothing was read" if stream else "before there was an answer"
+            when = "while Spark was starting: nothing was read" if on_spark else "before there was an answer"
             show_note(f"stopped by Ctrl-C {when}")
             raise typer.Exit(INTERRUPTED) from None
         finally:
@@ -310,6 +290,64 @@ def run(
             show_diagnosis(list(engine.diagnosis.values()))
     if statistics.interrupted and not follow:
         raise typer.Exit(INTERRUPTED)  # there is more in the streams than was answered
+
+
+def _command(name: str, spark: str | None, help: str, without: Sequence[str] = ()) -> Callable[..., None]:
+    """A command whose options are those of `answer`, but for some."""
+
+    def command(context: typer.Context, **options: Any) -> None:
+        answer(context, spark, **options)
+
+    whole = inspect.signature(answer, eval_str=True)
+    kept = [each for each in whole.parameters.values() if each.name not in ("spark", *without)]
+    command.__signature__ = whole.replace(parameters=kept)
+    command.__annotations__ = {each.name: each.annotation for each in kept}
+    command.__name__, command.__doc__ = name, help
+    return command
+
+
+run = _command(
+    "run",
+    "embedded",
+    """Runs one or many queries together on Spark.
+
+    Files and directories are read to their end, and then the command ends; with --follow it
+    keeps watching until Ctrl-C. CONSTRUCT queries are rules: all queries see what they derive.
+    Without --stream, queries over the --graph files are answered once, in process.
+
+    Input that cannot be read (a broken line, an element without time, the rest of a truncated
+    file) is left out, counted in the summary and kept in the --rejected file; the exit code
+    stays 0. With --strict the run stops there instead, with exit code 1. Ctrl-C is the way to
+    end --follow (exit code 0); without it, it leaves a run unfinished (exit code 130).
+
+    With --rules (and INSERTs in query files) all queries see what follows from static knowledge and from
+    each element; contradictions are told, or stop the run with --strict.
+
+    Exit codes: 0 fine, 1 the input is at fault (a query, a stream, a checkpoint), 2 the call is at
+    fault (an option, a file that is not there), 74 a disk is full or a place cannot be written,
+    130 stopped by Ctrl-C before the end, 70 a fault in Penstock.
+
+        penstock run fall.rq --stream prices.nq
+        penstock run *.rq --stream prices/ --graph companies.ttl --out answers.csv
+        zcat prices.nq.gz | penstock run fall.rq --stream - --out answers.json
+        penstock run fall.rq --stream prices/ --follow --checkpoint state/
+        penstock run sectors.rq --graph companies.ttl
+        penstock run staff.rq --stream staff.nq --ontology univ-bench.owl --rules owl2-rl
+    """,
+)
+try_ = _command(
+    "try",
+    None,
+    """Runs one or many queries in this process, without Spark: a first answer at once.
+
+    Files are read to their end. Options, answers and messages are those of `penstock run`, which is for
+    streams that are large or go on, for restarts and for clusters.
+
+        penstock try fall.rq --stream prices.nq
+        penstock try *.rq --stream prices/ --graph companies.ttl --out answers.csv
+    """,
+    ("follow", "idle", "tick", "checkpoint", "master"),
+)
 
 
 @contextlib.contextmanager

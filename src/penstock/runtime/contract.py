@@ -7,10 +7,15 @@ batch. Payloads between them are opaque bytes (Arrow IPC).
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.runtime.messages import LATE, STATISTICS
+from penstock.sources.segments import COMPACT_AFTER
+from penstock.timeline import NEVER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,6 +117,11 @@ class DecoderFactory(Protocol):
     ) -> SplitDecoder: ...
 
 
+Results = list[tuple[int, bytes]]
+"""Of a batch: the index of a query, or a kind of side output, with its bytes (Arrow IPC)."""
+OnBatch = Callable[[int, Results], None]
+
+
 @dataclass
 class RunStatistics:
     """What a run has done so far."""
@@ -139,6 +149,36 @@ class RunStatistics:
     predicates: frozenset[str] = frozenset()  # some that occur, where one that is asked for does not
     knowledge: int = 0  # the version of static knowledge that holds
 
+    def taken(self, given: Iterable[tuple[int, int, bytes]]) -> Results:
+        """The results of a batch, of (shard, query or kind, payload); the rest is counted."""
+        import pyarrow as pa
+
+        results: Results = []
+        for shard, query, payload in given:
+            if query == STATISTICS:
+                self._count(shard, json.loads(payload))
+                continue
+            if query == LATE:
+                self.late += pa.ipc.open_stream(payload).read_all().num_rows
+            results.append((query, payload))
+        return results
+
+    def _count(self, shard: int, told: dict[str, Any]) -> None:
+        self.rows[shard] = told["rows"]
+        self.elements += told["elements"]
+        self.occurrences += told["occurrences"]
+        self.bytes += told["bytes"]
+        self.rejects += told["rejects"]
+        self.restored += told["restored"]
+        self.derived += told["derived"]
+        self.ambiguous += told["ambiguous"]
+        self.dropped.update(told["dropped"])
+        self.refused.update(told["refused"])
+        self.ended = self.ended or told["ended"]
+        self.knowledge = told["knowledge"]
+        if told["watermark"] != NEVER:
+            self.watermark = told["watermark"]
+
     @property
     def rate(self) -> float:
         """Occurrences per second since the run began."""
@@ -150,3 +190,18 @@ class RunStatistics:
         from penstock.engine.counting import RowCounts
 
         return sum(map(RowCounts.from_json, self.rows.values()), RowCounts())
+
+
+@dataclass
+class RunOptions:
+    """How a run goes about it; the defaults suit a laptop."""
+
+    batch_bytes: int | None = None  # the most that a batch reads; by default some splits per core
+    strict: bool = False
+    trigger: str | None = None  # the least time between two batches in follow mode, "1 second"
+    settings: Mapping[str, str] | None = None  # of Spark, beside our own
+    log: Path | None = None  # a file for Spark's warnings
+    compact_after: int = COMPACT_AFTER  # of the logs of segments
+
+
+OnProgress = Callable[[RunStatistics], None]

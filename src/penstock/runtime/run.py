@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -12,59 +11,39 @@ import threading
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.decode.formats import SUFFIXES, Compression, Format, split_suffixes
-from penstock.errors import Finding, InternalError, PenstockError, PenstockWarning, UsageError
+from penstock.errors import InternalError, PenstockError, PenstockWarning, UsageError
 from penstock.knowledge.files import GraphFiles
 from penstock.knowledge.versions import KNOWLEDGE
-from penstock.runtime.contract import DecoderFactory, Program, RunStatistics
+from penstock.runtime.contract import DecoderFactory, OnBatch, OnProgress, Program, RunOptions, RunStatistics
 from penstock.runtime.detection.detector import Detector
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.failures import reason_of, recovered, storage_failure
 from penstock.runtime.intake.decoding import file_decoder, predicates_in
+from penstock.runtime.intake.inputs import check_inputs
 from penstock.runtime.intake.source import ElementSource
 from penstock.runtime.job import Job, publish, withdraw
-from penstock.runtime.messages import LATE, OUT_OF_SHARDS, REJECTS, STATISTICS
+from penstock.runtime.messages import OUT_OF_SHARDS
 from penstock.runtime.recovery.checkpoint import Checkpoint, open_checkpoint
 from penstock.runtime.session.session import our_workers, run_session
 from penstock.runtime.watching import KnowledgeWatch
 from penstock.sources.files import FileSourceOptions
-from penstock.sources.segments import COMPACT_AFTER, files_below, listed, unread_files
 from penstock.sources.splits import LARGEST_SPLIT
 from penstock.sources.spool import Spool
-from penstock.sources.streams import STANDARD_INPUT, StreamSpec, spool_directory
-from penstock.timeline import NEVER
-
-Results = list[tuple[int, bytes]]
-OnBatch = Callable[[int, Results], None]
-OnProgress = Callable[[RunStatistics], None]
+from penstock.sources.streams import StreamSpec, spool_directory
 
 _WAIT = 0.05
 
 
 SPLITS_PER_CORE = 2
 """Splits in a batch: a batch costs about half a second whatever is in it, and memory by its size."""
-
-
-@dataclass
-class RunOptions:
-    """How a run goes about it; the defaults suit a laptop."""
-
-    batch_bytes: int | None = None  # the most that a batch reads; by default some splits per core
-    strict: bool = False
-    trigger: str | None = None  # the least time between two batches in follow mode, "1 second"
-    settings: Mapping[str, str] | None = None  # of Spark, beside our own
-    log: Path | None = None  # a file for Spark's warnings
-    compact_after: int = COMPACT_AFTER  # of the logs of segments
 
 
 def run(
@@ -110,58 +89,8 @@ def run(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def check_inputs(streams: Sequence[StreamSpec], *, follow: bool = False) -> None:
-    """Refuse at once what the planner would only find after Spark has started.
-
-    A directory may be empty only if the run waits for what will come.
-    """
-    if sum(spec.from_standard_input for spec in streams) > 1:
-        raise UsageError("only one stream can come from standard input")
-    for spec in streams:
-        for path in spec.paths:
-            if path == STANDARD_INPUT:
-                continue
-            if not os.path.exists(path):
-                raise UsageError(f"there is no file or directory {path}")
-            if not os.access(path, os.R_OK):
-                raise UsageError(
-                    f"cannot read {path}: permission denied", hint="ask its owner, or look at `ls -l`"
-                )
-            if not os.path.isdir(path):
-                form = spec.format_for(path)
-                plain = split_suffixes(path)[1] is Compression.NONE
-                if form in (Format.CSV, Format.PARQUET) and plain and os.path.isfile(path):
-                    from penstock.decode.mapping.document import read_map
-                    from penstock.decode.tables import check_table  # compiled code that RDF does not need
-
-                    check_table(path, form, read_map(json.loads(spec.map)) if spec.map else None)
-            elif not follow and not files_below(Path(path), spec.format):
-                others = unread_files(Path(path), spec.format)
-                raise UsageError(
-                    f"the directory {path} has no file of a stream"
-                    + (f", only {listed(others)}" if others else ": it is empty"),
-                    hint="files are known by their endings "
-                    + " ".join(SUFFIXES)
-                    + " (also .gz and .zst), or name their format",
-                )
-
-
-def input_findings(streams: Sequence[StreamSpec]) -> list[Finding]:
-    """What is not read though it stands where a stream does."""
-    found = []
-    for spec in streams:
-        for path in spec.paths:
-            if path != STANDARD_INPUT and os.path.isdir(path):
-                others = unread_files(Path(path), spec.format)
-                if others:
-                    found.append(
-                        Finding(
-                            "unread-file",
-                            f"the directory {path} has files that are not read: {listed(others)}",
-                            hint="their endings name no format of a stream; rename or remove them",
-                        )
-                    )
-    return found
+def _by_place(row: tuple[int, int, int, bytes]) -> tuple[int, int]:
+    return row[:2]
 
 
 def _warn(problem: PenstockError) -> None:
@@ -297,19 +226,9 @@ class _Run:
     def _take(self, frame: DataFrame, batch: int) -> None:
         """Hand a batch's results on; called by Spark on a thread of its own."""
         try:
-            table = frame.toArrow()
-            order = table.select(["shard", "place"]).to_pydict()
-            rows = sorted(zip(order["shard"], order["place"], range(table.num_rows), strict=True))
-            queries = table.column("query").to_pylist()
-            payloads = table.column("payload").to_pylist()
-            results: Results = []
-            for _, _, i in rows:
-                if queries[i] == STATISTICS:
-                    self._count(order["shard"][i], json.loads(payloads[i]))
-                else:
-                    results.append((queries[i], payloads[i]))
-            late = [pa.ipc.open_stream(payload).read_all() for query, payload in results if query == LATE]
-            self.statistics.late += sum(table.num_rows for table in late)
+            table = frame.select("shard", "place", "query", "payload").toArrow()
+            rows = sorted(zip(*(column.to_pylist() for column in table.columns), strict=True), key=_by_place)
+            results = self.statistics.taken((shard, query, payload) for shard, _, query, payload in rows)
             self.on_batch(batch, results)
             self.statistics.batches += 1
             self.statistics.seconds = time.monotonic() - self.began
@@ -320,23 +239,6 @@ class _Run:
         except BaseException as problem:
             self.problem = problem
             raise
-
-    def _count(self, shard: int, told: dict[str, Any]) -> None:
-        statistics = self.statistics
-        statistics.rows[shard] = told["rows"]
-        statistics.elements += told["elements"]
-        statistics.occurrences += told["occurrences"]
-        statistics.bytes += told["bytes"]
-        statistics.rejects += told["rejects"]
-        statistics.restored += told["restored"]
-        statistics.derived += told["derived"]
-        statistics.ambiguous += told["ambiguous"]
-        statistics.dropped.update(told["dropped"])
-        statistics.refused.update(told["refused"])
-        statistics.ended = statistics.ended or told["ended"]
-        statistics.knowledge = told["knowledge"]
-        if told["watermark"] != NEVER:
-            statistics.watermark = told["watermark"]
 
     def _wait(self, query: StreamingQuery, spools: list[Spool]) -> None:
         while query.isActive:
@@ -372,6 +274,3 @@ class _Run:
             hint="this is a fault in Penstock or in Spark; --debug shows the whole trace. A restart from the"
             " same checkpoint repeats the batch; if it fails again, begin a new checkpoint directory",
         )
-
-
-__all__ = ["LATE", "REJECTS", "OnBatch", "OnProgress", "Results", "RunOptions", "check_inputs", "run"]

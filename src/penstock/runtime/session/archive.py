@@ -116,7 +116,8 @@ def _record(archive: str) -> None:
     """Run the sample in a Java that writes the archive when it ends, and wait for that."""
     from pyspark import SparkContext
 
-    from penstock.runtime.run import RunOptions, run
+    from penstock.runtime.contract import RunOptions
+    from penstock.runtime.run import run
     from penstock.runtime.session import session
     from penstock.sources.streams import StreamSpec
 
