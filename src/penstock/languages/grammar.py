@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 
 from lark import Lark, Tree
 from lark.exceptions import UnexpectedInput
@@ -17,6 +20,9 @@ from penstock.languages.text import QueryText
 def parser(language: Language) -> Lark:
     """The LALR parser of a language; later grammar files extend the rules of earlier ones."""
     folder = files("penstock.languages")
+    kept = Path(str(folder), "__pycache__")
+    with contextlib.suppress(OSError):
+        kept.mkdir(exist_ok=True)
     text = "\n".join((folder / name).read_text(encoding="utf-8") for name in language.grammars)
     return Lark(
         text,
@@ -25,6 +31,8 @@ def parser(language: Language) -> Lark:
         start=language.start,
         maybe_placeholders=False,
         propagate_positions=True,
+        # Making the tables takes a second; where nothing can be written, they are made anew.
+        cache=str(kept / f"{language.name}.{sys.implementation.cache_tag}.lark"),
     )
 
 
