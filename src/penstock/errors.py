@@ -138,9 +138,10 @@ _WHAT_TO_DO = {
 def storage_error(problem: OSError, what: str | os.PathLike[str]) -> StorageError:
     """A system's error while something is written, in our words; `what` could not be written."""
     reason = problem.strerror or str(problem) or type(problem).__name__
-    place = f" ({problem.filename})" if problem.filename and str(problem.filename) != str(what) else ""
+    written = problem.filename if problem.filename is not None else what
+    needed = "" if str(written) == str(what) else f" (needed for {what})"
     return StorageError(
-        f"cannot write {what}: {reason}{place}",
+        f"cannot write {written}: {reason}{needed}",
         hint=_WHAT_TO_DO.get(problem.errno or 0, "look at the place, or name another one"),
     )
 

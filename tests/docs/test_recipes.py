@@ -144,4 +144,4 @@ def test_the_recipe_forgets(query: str):
     kept = list(memories(parsed.query.pattern))
     assert kept and all(memory.bound is not None and memory.bound <= HOUR for memory in kept)
     assert "unbounded-state" not in [f.code for f in query_findings(parsed, Catalog())]
-    assert pipeline.plan([parsed], pipeline.assumed_streams([parsed]))
+    assert pipeline.plan([parsed], *pipeline.assumed_sources([parsed]))

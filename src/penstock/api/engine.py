@@ -39,6 +39,7 @@ from penstock.api.results import Answers, Solution, concat
 from penstock.engine.diagnosis import Diagnosis
 from penstock.engine.program import Program
 from penstock.errors import Finding, PenstockWarning, UsageError
+from penstock.knowledge.graphs import StaticGraph, graph_of
 from penstock.knowledge.imports import import_findings
 from penstock.knowledge.lists import list_findings
 from penstock.pipeline.entailment import (
@@ -200,7 +201,9 @@ class Engine(Registrations):
             program = begun(program, generations)
         return program
 
-    def _planned(self, streams: Sequence[StreamSpec | StreamName], follow: bool) -> Program:
+    def _planned(
+        self, streams: Sequence[StreamSpec | StreamName], follow: bool, assumed: Sequence[StaticGraph] = ()
+    ) -> Program:
         """The program over these streams: what `run` runs, and `explain` shows."""
         shards = self.shards if streams else 1
         if shards is None and self.checkpoint is not None:
@@ -222,7 +225,7 @@ class Engine(Registrations):
             feed=self.feed,
             key=self.key,
             keys=stored_partition_keys(self.checkpoint) if self.checkpoint is not None else {},
-            entailed=self._entail(static=not streams),
+            entailed=self._entail(static=not streams, assumed=assumed),
             changing=changing,
         )
 
@@ -236,8 +239,8 @@ class Engine(Registrations):
         """What rules make of the static knowledge, which is closed when somebody first asks."""
         return self._entail(static=not self.streams)
 
-    def _entail(self, *, static: bool) -> RulePlan:
-        graphs = tuple(self.graphs)
+    def _entail(self, *, static: bool, assumed: Sequence[StaticGraph] = ()) -> RulePlan:
+        graphs = (*self.graphs, *assumed)
         made_of = (self.entailment, graphs, tuple(self.queries), self.key, self._changing, static)
         if self._entailed is None or self._entailed[0] != made_of:
             made = entailed(
@@ -466,11 +469,14 @@ class Engine(Registrations):
         check_inputs(self.streams, follow=True)
         if not self.streams and (self.checkpoint is not None or follow):
             self._check_static(follow)
-        streams = self.streams or pipeline.assumed_streams(self.queries, self.graphs)
-        program, fates = self._planned(streams, follow), ()
+        streams, assumed = self.streams, []
+        if not streams:
+            streams, named = pipeline.assumed_sources(self.queries, self.graphs)
+            assumed = [graph_of((), each.iri, key=self.key) for each in named]
+        program, fates = self._planned(streams, follow, assumed), ()
         if self.checkpoint is not None:
             program, fates = static_indexes_built(self.checkpoint, program)
-        told = self._entail(static=not streams)
+        told = self._entail(static=not streams, assumed=assumed)
         return pipeline.explain(
             program,
             stage,

@@ -9,7 +9,7 @@ Each stage can be used and looked at alone: `penstock check` stops after the ana
 from penstock.pipeline.planning import (
     STAGES,
     algebra,
-    assumed_streams,
+    assumed_sources,
     catalog_of,
     check,
     explain,
@@ -22,7 +22,7 @@ from penstock.pipeline.reading import in_scope, parse, read
 __all__ = [
     "STAGES",
     "algebra",
-    "assumed_streams",
+    "assumed_sources",
     "catalog_of",
     "check",
     "explain",

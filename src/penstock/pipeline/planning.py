@@ -52,18 +52,19 @@ def catalog_of(streams: Iterable[RegisteredStream], graphs: Iterable[StaticGraph
     )
 
 
-def assumed_streams(
+def assumed_sources(
     queries: Sequence[ParsedQuery], graphs: Iterable[StaticGraph | Registered] = ()
-) -> list[StreamName]:
-    """The streams that queries suggest, where nobody has said which there are.
+) -> tuple[list[StreamName], list[GraphName]]:
+    """The streams, and further graphs, that queries suggest, where nobody has said which streams there are.
 
-    One without a name, and one for each IRI that the queries name; none if there are graphs, and these are
-    all that queries name: such a run is answered once.
+    One stream without a name, and one for each IRI that the queries name (beside windows, a graph); no
+    stream if there are graphs, and these are all that queries name: such a run is answered once.
     """
     known = {graph.iri for graph in graphs}
-    suggested = assumed_catalog([query.query for query in queries]).streams
-    named = [each for each in suggested if each.iri is not None and each.iri not in known]
-    return [StreamName(), *named] if named or not known else []
+    suggested = assumed_catalog([query.query for query in queries])
+    named = [each for each in suggested.streams if each.iri is not None and each.iri not in known]
+    streams = [StreamName(), *named] if named or not known else []
+    return streams, [each for each in suggested.graphs if each.iri not in known]
 
 
 def check(
@@ -76,9 +77,12 @@ def check(
 ) -> Iterable[tuple[Statement | None, Finding]]:
     """Plans the queries without running them; what looks wrong, with the statement that it is about.
 
-    Without streams, some are assumed (`assumed_streams`).
+    Without streams, some are assumed (`assumed_sources`).
     """
-    given = streams or assumed_streams(queries, graphs)
+    given = streams
+    if not streams:
+        given, more = assumed_sources(queries, graphs)
+        graphs = [*graphs, *more]
     rules = applied(queries, entailment, feed=feed)
     plan(queries, given, graphs, feed=feed, derives=rules.executor is Executor.KERNEL, rules=rules)
     yield from rule_findings(entailment)

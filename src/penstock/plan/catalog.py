@@ -266,18 +266,23 @@ def assumed_catalog(queries: Sequence[Query]) -> Catalog:
     """The catalog that queries suggest when nothing is registered (check and explain alone).
 
     One unnamed stream; each IRI after FROM, FROM NAMED or GRAPH is taken for a stream, unless a
-    rule writes a graph of that name.
+    rule writes a graph of that name. What a query names beside its windows is a static graph.
     """
     written = Catalog().with_targets(queries)
-    iris: dict[str, None] = {}
+    streams: dict[str, None] = {}
+    graphs: dict[str, None] = {}
     for query in queries:
         windows = () if query.continuous is None else query.continuous.windows
-        iris.update((window.stream.value, None) for window in windows)
-        own = {window.name for window in windows}
+        streams.update((window.stream.value, None) for window in windows)
+        own, others = {window.name for window in windows}, graphs if windows else streams
         if query.dataset is not None:
-            iris.update((name.value, None) for name in query.dataset.default + query.dataset.named)
+            others.update((name.value, None) for name in query.dataset.default + query.dataset.named)
         for node in nodes(query.pattern):
             if isinstance(node.graph, NamedNode) and node.graph not in own:
-                iris[node.graph.value] = None
-    streams = tuple(StreamName(iri) for iri in iris if iri not in written.names())
-    return replace(written, streams=(StreamName(), *streams))
+                others[node.graph.value] = None
+    known = (*written.names(), *streams)
+    return replace(
+        written,
+        streams=(StreamName(), *(StreamName(iri) for iri in streams if iri not in written.names())),
+        graphs=tuple(GraphName(iri, None) for iri in graphs if iri not in known),
+    )

@@ -27,6 +27,7 @@ _CALCULATIONS = ("+", "-", "*", "/")
 _FLAGS_OF = {"REGEX": 2, "REPLACE": 3}  # the place of their flags
 _INTERVALS = (Context(start=7 * HOUR + SECOND, end=9 * HOUR), Context(start=10**15, end=10**15 + 13))
 _DURATION = re.compile(r"-?P\d\w*|-?P\d*T\d[\w.]*", re.ASCII)
+_MOMENTS = {"dateTime": "an instant", "date": "a date", "time": "a time of day"}
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
@@ -87,6 +88,10 @@ def _hint(values: list[Term]) -> str | None:
                 return f'a duration is written "{value.value}"^^xsd:dayTimeDuration'
             if _INSTANT.fullmatch(value.value):
                 return f'an instant is written "{value.value}"^^xsd:dateTime'
+        if value.datatype.value.endswith("uration") and value_of(value) is None:
+            return "a duration is written as in PT20M, P1DT12H or PT0.5S"
+        if value.datatype == XSD.date and "an instant" in kinds:
+            return f'its first instant is "{value.value}T00:00:00Z"^^xsd:dateTime'
     if kinds == {"a duration", "an instant"}:
         return "the time between two instants is their difference: getENDTIME() - getSTARTTIME()"
     return None
@@ -101,10 +106,15 @@ def _kind(term: Term) -> str:
     if isinstance(found, Duration):
         return "a duration"
     if isinstance(found, Moment):
-        return "an instant"
+        return _MOMENTS[found.kind]
     if isinstance(found, bool):
         return "a boolean"
-    return "a string" if term.datatype == XSD.string or term.language else f"a {term.datatype}"
+    if term.datatype == XSD.string or term.language:
+        return "a string"
+    name = term.datatype.value.removeprefix(XSD.string.value.removesuffix("string"))
+    if name == term.datatype.value:
+        return f"a value of {term.datatype}"
+    return f'"{term.value}", which is no xsd:{name}'
 
 
 def _value(expression: Expression) -> Term | None:
