@@ -127,8 +127,8 @@ def test_long_things_are_shortened():
 def test_a_path_is_shown_as_it_is_walked(tmp_path, capsys):
     (tmp_path / "path.rq").write_text(PREFIX + "SELECT ?x { ?x (:owns/[:sector :cars])+ :a }")
     shown = explained("path.rq --graph sectors.ttl", capsys)
-    walks = [line.strip() for line in shown.splitlines() if line.strip().startswith("Reach 0")]
-    assert walks[0] == "Reach 0 to 1 by 1, 1 to 2 by 2, 2 to 1 by 1 until 2"
+    walks = [line.strip() for line in shown.splitlines() if line.strip().startswith("PathWalk 0")]
+    assert walks[0] == "PathWalk 0 to 1 by 1, 1 to 2 by 2, 2 to 1 by 1 until 2"
     algebra = " ".join(explained("path.rq --stage algebra", capsys).split())
     assert "(OneOrMorePath (seq :owns (self::[] (seq :sector (self:: :cars)))))" in algebra
 

@@ -24,6 +24,17 @@ _SIDES = {
     "edges": "the steps that it goes along",
     "walks": "the walks that it has found",
     "run": "what can be in a run",
+    "members": "what can be in a run",
+    "chosen": "what lies around a run",
+    "milestones": "when its windows last reported",
+    "content": "the rows in its windows",
+    "changes": "the rows that came and left since the last report",
+    "changes-passed": "the rows that came and left since the last report",
+    "placed": "the last triples",
+    "required": "the rows that something absent may hide",
+    "waiting": "rows that wait for the watermark",
+    "rows": "the rows in its window",
+    "labels": "what tests along the way find",
 }
 _BOUNDED = ("left", "right", "optional", "edges", "walks", "run")  # as long as combinations may be
 
@@ -40,7 +51,7 @@ def _described(operator: Operator) -> tuple[str, ...]:
     by_time: dict[str, list[str]] = {}
     for side, store in _growing(operator):
         if how_long := _in_words(store.until):
-            if not store.until.limit and side in _BOUNDED:
+            if store.until is not while_present and not store.until.limit and side in _BOUNDED:
                 how_long += " (no getDURATION bound)"
             by_time.setdefault(how_long, []).append(_SIDES.get(side, f"its {side}"))
     said = []
@@ -65,7 +76,7 @@ def _growing(operator: Operator) -> Iterator[tuple[str, Store]]:
 def _in_words(until: Retention) -> str | None:
     """How long a row is remembered; None if not longer than until the watermark has passed its end."""
     if until is while_present:
-        return "until it leaves"
+        return "until they leave"
     limit = until.limit
     if not limit:
         return "for ever"

@@ -39,6 +39,7 @@ from penstock.errors import Finding, Span
 from penstock.functions.builtins import FUNCTIONS, PREDICATES
 from penstock.functions.evaluate import known_function
 from penstock.plan.advice.all_pairs import all_pairs
+from penstock.plan.advice.contradictions import contradictions
 from penstock.plan.advice.retention import Memory, author_name, memories
 from penstock.plan.advice.type_errors import type_errors
 from penstock.plan.advice.windows import window_findings
@@ -69,6 +70,7 @@ def query_findings(parsed: ParsedQuery, catalog: Catalog) -> tuple[Finding, ...]
         *_unknown_sources(parsed, catalog),
         *_unknown_functions(query.pattern),
         *type_errors(query.pattern),
+        *contradictions(query.pattern),
         *_never_bound(parsed, place),
         *_cartesian(query.pattern, dataset, place, ()),
         *_unbounded(query.pattern, dataset, place),
