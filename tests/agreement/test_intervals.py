@@ -156,8 +156,8 @@ def test_a_short_solution_is_not_short_any_more_with_what_came_long_before_it():
     ("where", "operator"),
     [
         (f"?x :knows ?y OPTIONAL {{ {{ {A} }} SEQ {{ {B} }} }}", "LeftJoin"),
-        (f"?x :knows ?y MINUS {{ {{ {A} }} SEQ {{ {B} }} }}", "Without"),
-        (f"?x :knows ?y FILTER EXISTS {{ {{ {A} }} SEQ {{ {B} }} }}", "Mark"),
+        (f"?x :knows ?y MINUS {{ {{ {A} }} SEQ {{ {B} }} }}", "Minus"),
+        (f"?x :knows ?y FILTER EXISTS {{ {{ {A} }} SEQ {{ {B} }} }}", "ExistsMark"),
         (f"{{ SELECT (COUNT(*) AS ?k) {{ {{ {A} }} SEQ {{ {B} }} }} }}", "Aggregated"),
     ],
 )

@@ -28,8 +28,8 @@ def test_what_no_value_meets(condition: str):
     "condition",
     [
         "?y > 3 && ?y < 5", "?y > 5 || ?y < 3", "?y >= 5 && ?y <= 5", "?y = 1 && ?y = 1.0",
-        "?y > 5 && ?x < 3", '?y < 3 && ?y > "a"', "?y != 1 && ?y != 2", "?y < 3 && ?y < 5", "?y > 3 && ?y > 5",
-        "?y = 4 && ?y < 5", "?y > ?x && ?y < 3",
+        "?y > 5 && ?x < 3", '?y < 3 && ?y > "a"', "?y != 1 && ?y != 2", "?y < 3 && ?y < 5",
+        "?y > 3 && ?y > 5", "?y = 4 && ?y < 5", "?y > ?x && ?y < 3",
     ],
 )  # fmt: skip
 def test_what_some_value_may_meet(condition: str):

@@ -67,4 +67,4 @@ def test_a_variable_that_nobody_binds_is_no_column_of_the_scan():
 
 
 def test_a_filter_with_exists_stays_where_the_mark_is():
-    assert below_filters("?s :p ?v FILTER (?v > 3 || EXISTS { ?s :q ?w })") == ["Mark"]
+    assert below_filters("?s :p ?v FILTER (?v > 3 || EXISTS { ?s :q ?w })") == ["ExistsMark"]
