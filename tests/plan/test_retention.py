@@ -90,7 +90,10 @@ UNBOUNDED = "for ever (no getDURATION bound)"
             "SeqJoin remembers its left side for PT5M",
         ),
         ("?s :a ?o OPTIONAL { ?s :b ?p }", f"LeftJoin remembers its optional side {UNBOUNDED}"),
-        ("?s :a ?o FILTER EXISTS { ?s :b 1 }", "ExistsMark remembers which bindings its pattern has had for ever"),
+        (
+            "?s :a ?o FILTER EXISTS { ?s :b 1 }",
+            "ExistsMark remembers which bindings its pattern has had for ever",
+        ),
         ("?s :a ?o MINUS { ?s :b ?p }", "Minus remembers which bindings its right side has had for ever"),
         (
             "?s :a+ ?o",
