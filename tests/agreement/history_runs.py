@@ -279,7 +279,7 @@ class ByThemselves:
                 rows += rows_of(shard, [], self.times[number], False)
             [payloads] = routed(program, history, number, now)
             for place, (other, _) in enumerate(others, len(history.data.streams)):
-                for _, payload in program.route(place, self._as_stream(other, number, program.key)):
+                for _, payload in program.route(place, self._as_stream(other, query, number, program.key)):
                     payloads.append(payload)
             watermark = self.times[number + 1]
             rows += rows_of(shard, payloads, watermark, number == len(history.data.batches))
@@ -306,8 +306,12 @@ class ByThemselves:
             found[other.text, other.begin] = (other if lasts_longer else same, name)
         return list(found.values())
 
-    def _as_stream(self, other: Asked, number: int, key: int) -> Occurrences:
-        """What a query gives in a batch, as elements; what goes into the default graph makes no instants."""
+    def _as_stream(self, other: Asked, reader: Asked, number: int, key: int) -> Occurrences:
+        """What a query gives in a batch, as elements; what goes into the default graph makes no instants.
+
+        What a rule gives is for windows a stream of elements, and for others a graph: its instants are
+        those of what it comes from.
+        """
         elements: dict[tuple[int, int], dict] = {}
         for at, terms, start, end in self.rows(other).get(number, ()):
             interval = (start if at is None or start is not None else at, end if at is None else at)
@@ -319,7 +323,7 @@ class ByThemselves:
         asked = self.parsed[other].query
         if asked.target is None:
             return replace(found, instants=found.instants[:0])
-        if asked.continuous is None:  # a graph that a rule writes has the instants of what it comes from
+        if asked.continuous is None and self.parsed[reader].query.continuous is None:
             there = number in self.rows(other)
             read = [each for _, part in arrived(self.history, number) if there for each in part]
             return replace(found, instants=occurrences_of(read, key).instants)
