@@ -104,32 +104,37 @@ def catalog_of(streams: Iterable[RegisteredStream], graphs: Iterable[StaticGraph
 
 
 def assumed_streams(
-    queries: Sequence[ParsedQuery], graphs: Iterable[StaticGraph | Registered] = ()
+    queries: Sequence[ParsedQuery],
+    graphs: Iterable[StaticGraph | Registered] = (),
+    *,
+    repeats: bool | None = None,
 ) -> list[StreamName]:
     """The streams that queries suggest, where nobody has said which there are.
 
     One without a name, and one for each IRI that the queries name; none if there are graphs, and these are
-    all that queries name: such a run is answered once.
+    all that queries name: such a run is answered once. `repeats`: as `StreamName` has it.
     """
     known = {graph.iri for graph in graphs}
     suggested = assumed_catalog([query.query for query in queries]).streams
     named = [each for each in suggested if each.iri is not None and each.iri not in known]
-    return [StreamName(), *named] if named or not known else []
+    found = [StreamName(), *named] if named or not known else []
+    return [replace(each, repeats=repeats) for each in found]
 
 
 def check(
     queries: Sequence[ParsedQuery],
     streams: Sequence[RegisteredStream] = (),
-    graphs: Sequence[Registered] = (),
+    graphs: Sequence[StaticGraph | Registered] = (),
     *,
     feed: bool = True,
     entailment: Entailment = Entailment(),  # noqa: B008 — frozen
+    repeats: bool | None = None,
 ) -> Iterable[tuple[Statement | None, Finding]]:
     """Plans the queries without running them; what looks wrong, with the statement that it is about.
 
-    Without streams, some are assumed (`assumed_streams`).
+    Without streams, some are assumed (`assumed_streams`, which `repeats` is about).
     """
-    given = streams or assumed_streams(queries, graphs)
+    given = streams or assumed_streams(queries, graphs, repeats=repeats)
     rules = applied(queries, entailment, feed=feed)
     plan(queries, given, graphs, feed=feed, derives=rules.executor is Executor.KERNEL, rules=rules)
     yield from rule_findings(entailment)
