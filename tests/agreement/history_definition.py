@@ -14,12 +14,11 @@ from functools import cached_property
 
 from agreement.history_runs import TRIPLE, Asked, ByThemselves, compared, counted, given_by_run
 from agreement.other_queries import later_part
-from oracle.cases import Case, ClosedElement, Element, GraphData, StreamData
+from oracle.cases import Case, ClosedElement, Element, StreamData
 from oracle.closure import NoClosure
 from oracle.evaluate import Effort, TooManySolutions
 from oracle.generator import solved
-from oracle.history_rules import closed
-from oracle.model import Triple
+from oracle.history_rules import closed, known_in, with_closed_graph
 from oracle.outputs import until
 from oracle.query_histories import QueryHistory
 from oracle.window_generator import LONGEST, knowledge_of, streams_of
@@ -94,12 +93,8 @@ class ByDefinition(ByThemselves):
 
     def _data(self, batch: int) -> Case:
         """What there is for queries that begin with a batch: graphs without a name are closed."""
-        data, rules = self.history.knowing(batch), self.history.closing(batch)
-        if not rules:
-            return replace(data, streams=self._streams)
-        known, named = _known(data)
-        every = GraphData(None, tuple(sorted(closed(rules, known, named), key=str)))
-        return replace(data, streams=self._streams, graphs=(every, *named))
+        data = with_closed_graph(self.history.knowing(batch), self.history.closing(batch))
+        return replace(data, streams=self._streams)
 
     @cached_property
     def _streams(self) -> tuple[StreamData, ...]:
@@ -120,7 +115,7 @@ class ByDefinition(ByThemselves):
     def _closed(self, element: Element, batch: int) -> ClosedElement:
         """An element and what follows from it, beside what follows from what is known without it."""
         begin, triples = self.history.life(batch), frozenset(element.triples)
-        rules, (known, named) = self.history.closing(begin), _known(self.history.knowing(begin))
+        rules, (known, named) = self.history.closing(begin), known_in(self.history.knowing(begin))
         derived = closed(rules, known | triples, named) - closed(rules, known, named) - triples
         return ClosedElement(element.triples, element.start, element.end, derived)
 
@@ -130,12 +125,6 @@ class ByDefinition(ByThemselves):
             return None
         found = self._reported(other)
         return None if found is None else as_elements(each for each in found if each[0] >= begin)
-
-
-def _known(data: Case) -> tuple[frozenset[Triple], tuple[GraphData, ...]]:
-    """The triples of all graphs without a name, and the others."""
-    known = (triple for graph in data.graphs if graph.name is None for triple in graph.triples)
-    return frozenset(known), tuple(graph for graph in data.graphs if graph.name is not None)
 
 
 def _stated(stream: StreamData) -> StreamData:

@@ -2,7 +2,9 @@
 
 A query that begins with a batch answers as if its streams began with that batch (decision 0004). So what
 it should give is what a program gives that has nothing but it, and is opened when it begins, at the
-watermark that the run has then. What other queries give is a stream for it, which begins then, too.
+watermark that the run has then. What other queries give is a stream for it, which begins then, too. Elements
+are closed by the rules, and from the knowledge, of the life that they come in; rules over streams are other
+queries.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from agreement.tunings import tuning_of
 from agreement.window_runs import given_rows
 from oracle.canonical import canonical
 from oracle.cases import Element
-from oracle.history_rules import text_of
+from oracle.history_rules import text_of, with_closed_graph
 from oracle.query_histories import OUTPUT, QueryHistory, Text
 from oracle.vocabulary import iri
 from penstock import pipeline
@@ -102,12 +104,10 @@ def _knows(history: QueryHistory, query: Asked, batch: int) -> bool:
     both = (query.begin, batch)
     if len({(history.knowing(each), history.ruled(each)) for each in both}) == 1:
         return True
-    programs = (
-        program_of(history, [query.text.parsed], batch=each, given=[iri(OUTPUT).value], alone=True)
-        for each in both
-    )
-    one, other = (program.queries[0].last for program in programs)
-    return one == other
+    parsed, given = [query.text.parsed], [iri(OUTPUT).value]
+    one = program_of(history, parsed, batch=query.begin, given=given)
+    other = program_of(history, parsed, batch=batch, given=given, before=one)
+    return one.queries[0].last == other.queries[0].last
 
 
 def _says(query: Asked | None, text: Text) -> bool:
@@ -145,10 +145,12 @@ def program_of(
     """Queries over what a history has registered, and over streams that others give beside it.
 
     `before` is the program that ran until a batch: what was in it goes on. `alone`: without rules over
-    streams, which are other queries, and with all rules for elements, also those that change no answer.
+    streams, which are other queries (but what they derive from knowledge alone is known), and with all
+    rules for elements, also those that change no answer.
     """
-    data, queries = history.knowing(batch), list(queries)
-    rules = () if alone and history.scope is STREAM else history.ruled(batch)
+    data, rules, queries = history.knowing(batch), history.ruled(batch), list(queries)
+    if alone and history.scope is STREAM:
+        data, rules = with_closed_graph(data, rules), ()
     entailment = Entailment(
         read_rules(text_of(rules)).rules if rules else (),
         history.scope if rules else ELEMENT,
@@ -314,6 +316,8 @@ class ByThemselves:
         """
         elements: dict[tuple[int, int], dict] = {}
         for at, terms, start, end in self.rows(other).get(number, ()):
+            if at is None and end is None:
+                continue  # it follows from knowledge alone, and is known
             interval = (start if at is None or start is not None else at, end if at is None else at)
             elements.setdefault(interval, {})[tuple(terms[name] for name in TRIPLE)] = None
         found = occurrences_of((Element((*triples,), *each) for each, triples in elements.items()), key)

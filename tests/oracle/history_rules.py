@@ -7,10 +7,11 @@ triples that have no time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from random import Random
 
-from oracle.cases import GraphData
+from oracle.cases import Case, GraphData
 from oracle.model import StaticGraph, TimedDataset, Triple
 from oracle.rules import meaning_by_stream
 from oracle.vocabulary import GRAPH_NAMES, PROLOGUE, iri
@@ -84,3 +85,18 @@ def closed(rules: Rules, triples: frozenset[Triple], named: tuple[GraphData, ...
     known = TimedDataset((StaticGraph(triples),), graphs)
     found = meaning_by_stream([PROLOGUE + RULES[name] for name in rules], known)
     return frozenset(o.triple for part in (*found.default, *found.derived) for o in part.occurrences)
+
+
+def known_in(data: Case) -> tuple[frozenset[Triple], tuple[GraphData, ...]]:
+    """The triples of all graphs without a name, and the other graphs."""
+    known = (triple for graph in data.graphs if graph.name is None for triple in graph.triples)
+    return frozenset(known), tuple(graph for graph in data.graphs if graph.name is not None)
+
+
+def with_closed_graph(data: Case, rules: Rules) -> Case:
+    """The case with one graph without a name, which is closed, in place of all."""
+    known, named = known_in(data)
+    if not rules or not known:
+        return data
+    every = GraphData(None, tuple(sorted(closed(rules, known, named), key=str)))
+    return replace(data, graphs=(every, *named))

@@ -235,9 +235,7 @@ class Texts:
         self.others: list[Text] = []  # beside the variants: rules, queries that give a stream, any query
         self.by_stream = ruled is STREAM  # then there are neither windows nor other rules
         self.reading = OUTPUT if random.random() < 0.2 and not self.by_stream else None
-        if self.by_stream:
-            self._without_default_graph()
-        elif random.random() < 0.2:
+        if not self.by_stream and random.random() < 0.2:
             self._add_rules()
         self.giving = None
         if self.reading:
