@@ -295,7 +295,7 @@ class ByThemselves:
             if other is query or not is_rule(parsed.query) or not other.beside(query):
                 continue
             if parsed.query.target is not None:
-                if not query.text.reads:
+                if not (query.text.reads and other.text.gives):
                     continue
                 name = parsed.query.target.value
             elif asked.continuous is None and asked.scope != ELEMENT and _may_read(asked, parsed.query):
