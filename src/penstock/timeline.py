@@ -160,10 +160,15 @@ def duration_fields(text: str) -> tuple[str | None, ...] | None:
 
 def parse_duration(text: str) -> int:
     """A length of time in microseconds: `PT5M`, `P10D`, or short as `5m`, `30s`, `250ms`; `saturated`."""
+    return saturated(exact_duration(text))
+
+
+def exact_duration(text: str) -> Fraction:
+    """The same as it is written, however long or fine."""
     text = text.strip()
     short = _SHORT_DURATION.fullmatch(text)
     if short:
-        return saturated(Fraction(Decimal(short[1])) * _SHORT_UNITS[short[2]])
+        return Fraction(Decimal(short[1])) * _SHORT_UNITS[short[2]]
     fields = duration_fields(text)
     if fields is None:
         raise InputError(f"{text!r} is not a duration", hint="write it as PT5M, P10D, 30s or 5m")
@@ -174,7 +179,7 @@ def parse_duration(text: str) -> int:
             hint="say it in days, hours, minutes and seconds",
         )
     parts = zip((days, hours, minutes, seconds), (DAY, HOUR, MINUTE, SECOND), strict=True)
-    total = saturated(sum(Fraction(Decimal(number or 0)) * unit for number, unit in parts))
+    total = sum((Fraction(Decimal(number or 0)) * unit for number, unit in parts), Fraction(0))
     return -total if sign else total
 
 

@@ -2,7 +2,9 @@
 
 A query that begins with a batch answers as if its streams began with that batch (decision 0004). So what
 it should give is what a program gives that has nothing but it, and is opened when it begins, at the
-watermark that the run has then. What other queries give is a stream for it, which begins then, too.
+watermark that the run has then. What other queries give is a stream for it, which begins then, too. Elements
+are closed by the rules, and from the knowledge, of the life that they come in; rules over streams are other
+queries.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -23,30 +24,25 @@ from agreement.tunings import tuning_of
 from agreement.window_runs import given_rows
 from oracle.canonical import canonical
 from oracle.cases import Element
-from oracle.model import Triple
+from oracle.history_rules import text_of, with_closed_graph
 from oracle.query_histories import OUTPUT, QueryHistory, Text
-from oracle.vocabulary import PROLOGUE, iri
+from oracle.vocabulary import iri
 from penstock import pipeline
 from penstock.algebra import Construct, ParsedQuery, Query
 from penstock.algebra.nodes import is_rule
 from penstock.algebra.printing import to_sexpr
-from penstock.algebra.scopes import ELEMENT
+from penstock.algebra.scopes import ELEMENT, STREAM
 from penstock.columns.ids import parse_term
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.program import Program
 from penstock.engine.program_shard import ProgramShard
 from penstock.engine.tuning import TUNING, Tuning
-from penstock.pipeline.entailment import ElementRules
+from penstock.pipeline.entailment import entailed
 from penstock.plan.catalog import StreamName
+from penstock.rules.executors import RuleConfig
 from penstock.rules.reading import read_rules
-from penstock.timeline import FOREVER, NEVER
+from penstock.timeline import FOREVER, NEVER, SECOND
 
-RULES = """
-# rule: near
-INSERT { ?y :near ?x } WHERE { ?x :knows ?y } ;
-# rule: load
-INSERT { ?x :price ?n } WHERE { ?x :load ?n }
-"""
 TRIPLE = ("subject", "predicate", "object")
 
 Given = tuple[int | None, dict, int | None, int | None]
@@ -61,6 +57,7 @@ class Asked:
     begin: int
     names: dict[int, str] = field(default_factory=dict)  # what it is called, by life
     until: int | None = None
+    silent: bool = False  # a rule over streams
 
     def beside(self, other: Asked) -> bool:
         """Whether both are there at some time."""
@@ -76,11 +73,13 @@ class Asked:
 def asked(history: QueryHistory) -> list[Asked]:
     """The queries of a history; one goes on under its name, or under another if the text is the same.
 
-    One that takes other triples from static graphs than before begins anew.
+    One that takes other triples from static graphs than before, or is planned otherwise, begins anew.
     """
     found: list[Asked] = []
     running: dict[str, Asked] = {}
     for life, (begin, queries) in enumerate(history.lives):
+        rules = history.constructs(begin)
+        queries = {**queries, **rules}
         known = {name: each for name, each in running.items() if _knows(history, each, begin)}
         same = {name: known[name] for name, text in queries.items() if _says(known.get(name), text)}
         free = [each for name, each in running.items() if name not in same]
@@ -88,7 +87,7 @@ def asked(history: QueryHistory) -> list[Asked]:
             if name not in same:
                 renamed = next((each for each in free if each in known.values() and _says(each, text)), None)
                 if renamed is None:
-                    renamed = Asked(text, begin)
+                    renamed = Asked(text, begin, silent=name in rules)
                     found.append(renamed)
                 else:
                     free.remove(renamed)
@@ -102,14 +101,13 @@ def asked(history: QueryHistory) -> list[Asked]:
 
 def _knows(history: QueryHistory, query: Asked, batch: int) -> bool:
     """Whether a query takes from static graphs with a batch what it took when it began."""
-    if history.knowing(batch) == history.knowing(query.begin):
-        return True
     both = (query.begin, batch)
-    programs = (
-        program_of(history, [query.text.parsed], batch=each, given=[iri(OUTPUT).value]) for each in both
-    )
-    one, other = (program.queries[0].last for program in programs)
-    return one == other
+    if len({(history.knowing(each), history.ruled(each)) for each in both}) == 1:
+        return True
+    parsed, given = [query.text.parsed], [iri(OUTPUT).value]
+    one = program_of(history, parsed, batch=query.begin, given=given)
+    other = program_of(history, parsed, batch=batch, given=given, before=one)
+    return one.queries[0].last == other.queries[0].last
 
 
 def _says(query: Asked | None, text: Text) -> bool:
@@ -142,36 +140,36 @@ def program_of(
     before: Program | None = None,
     batch: int = 0,
     given: Iterable[str | None] = (),
+    alone: bool = False,
 ) -> Program:
     """Queries over what a history has registered, and over streams that others give beside it.
 
-    `before` is the program that ran until a batch: what was in it goes on.
+    `before` is the program that ran until a batch: what was in it goes on. `alone`: without rules over
+    streams, which are other queries (but what they derive from knowledge alone is known), and with all
+    rules for elements, also those that change no answer.
     """
-    data = history.knowing(batch)
+    data, rules, queries = history.knowing(batch), history.ruled(batch), list(queries)
+    if alone and history.scope is STREAM:
+        data, rules = with_closed_graph(data, rules), ()
+    entailment = RuleConfig(
+        read_rules(text_of(rules)).rules if rules else (),
+        history.scope if rules else ELEMENT,
+        history.within and history.within * SECOND if rules else None,
+        all_rules=alone,
+    )
+    graphs = graphs_of(data)
     program = pipeline.program(
-        list(queries),
+        queries,
         [*(StreamName(each.name.value) for each in data.streams), *map(StreamName, given)],
-        graphs_of(data),
+        graphs,
         shards=shards,
         now=data.now,
         tuning=tuning,
         key=key_of(data),
         keys={query.algebra: query.key for query in before.queries} if before else {},
-        reasoning=_rules() if history.closed else None,
+        entailed=entailed(graphs, queries, entailment, key_of(data)),
     )
     return program if before is None else going_on(program, before, batch)
-
-
-def follows(graph: frozenset[Triple]) -> frozenset[Triple]:
-    """What the rules derive from the triples of an element, beside them."""
-    price, load, knows, near = map(iri, (":price", ":load", ":knows", ":near"))
-    found = {(o, near, s) for s, p, o in graph if p == knows}
-    return frozenset(found | {(s, price, o) for s, p, o in graph if p == load}) - graph
-
-
-@cache
-def _rules() -> ElementRules:
-    return ElementRules(tuple(read_rules(PROLOGUE + RULES).rules))
 
 
 def rows_of(
@@ -232,11 +230,14 @@ def given_by_run(history: QueryHistory, shards: int = 1, *, restore: bool = Fals
     return {query: counted(found[query]) for query in queries}
 
 
-def routed(program: Program, history: QueryHistory, number: int) -> list[list[bytes]]:
-    """What each shard gets of a batch."""
+def routed(
+    program: Program, history: QueryHistory, number: int, now: Program | None = None
+) -> list[list[bytes]]:
+    """What each shard gets of a batch; `now`: the program whose rules and knowledge there are then."""
     payloads: list[list[bytes]] = [[] for _ in range(program.shards)]
     for stream, elements in arrived(history, number):
-        for shard, payload in program.route(stream, program.reason(occurrences_of(elements, program.key))):
+        closed = (now or program).reason(occurrences_of(elements, program.key))
+        for shard, payload in program.route(stream, closed):
             payloads[shard].append(payload)
     return payloads
 
@@ -267,17 +268,20 @@ class ByThemselves:
     def _by_itself(self, query: Asked) -> dict[int, list[Given]]:
         history, parsed = self.history, self.parsed[query]
         others = self._read_by(query)
-        program = program_of(history, [parsed], batch=query.begin, given=[name for _, name in others])
+        how = {"given": [name for _, name in others], "alone": True}
+        now = program = program_of(history, [parsed], batch=query.begin, **how)
         shard = program.open(0)
         found: dict[int, list[Given]] = {}
         end = len(history.data.batches) + 1 if query.until is None else query.until
         for number in range(query.begin, end):
+            if number in dict(history.lives) and number > query.begin:
+                now = program_of(history, [parsed], batch=number, **how)
             rows = []
             if number == query.begin and number:
                 rows += rows_of(shard, [], self.times[number], False)
-            [payloads] = routed(program, history, number)
+            [payloads] = routed(program, history, number, now)
             for place, (other, _) in enumerate(others, len(history.data.streams)):
-                for _, payload in program.route(place, self._as_stream(other, number, program.key)):
+                for _, payload in program.route(place, self._as_stream(other, query, number, program.key)):
                     payloads.append(payload)
             watermark = self.times[number + 1]
             rows += rows_of(shard, payloads, watermark, number == len(history.data.batches))
@@ -291,7 +295,7 @@ class ByThemselves:
             if other is query or not is_rule(parsed.query) or not other.beside(query):
                 continue
             if parsed.query.target is not None:
-                if not query.text.reads:
+                if not (query.text.reads and other.text.gives):
                     continue
                 name = parsed.query.target.value
             elif asked.continuous is None and asked.scope != ELEMENT and _may_read(asked, parsed.query):
@@ -304,10 +308,16 @@ class ByThemselves:
             found[other.text, other.begin] = (other if lasts_longer else same, name)
         return list(found.values())
 
-    def _as_stream(self, other: Asked, number: int, key: int) -> Occurrences:
-        """What a query gives in a batch, as elements; what goes into the default graph makes no instants."""
+    def _as_stream(self, other: Asked, reader: Asked, number: int, key: int) -> Occurrences:
+        """What a query gives in a batch, as elements; what goes into the default graph makes no instants.
+
+        What a rule gives is for windows a stream of elements, and for others a graph: its instants are
+        those of what it comes from.
+        """
         elements: dict[tuple[int, int], dict] = {}
         for at, terms, start, end in self.rows(other).get(number, ()):
+            if at is None and end is None:
+                continue  # it follows from knowledge alone, and is known
             interval = (start if at is None or start is not None else at, end if at is None else at)
             elements.setdefault(interval, {})[tuple(terms[name] for name in TRIPLE)] = None
         found = occurrences_of((Element((*triples,), *each) for each, triples in elements.items()), key)
@@ -317,7 +327,7 @@ class ByThemselves:
         asked = self.parsed[other].query
         if asked.target is None:
             return replace(found, instants=found.instants[:0])
-        if asked.continuous is None:  # a graph that a rule writes has the instants of what it comes from
+        if asked.continuous is None and self.parsed[reader].query.continuous is None:
             there = number in self.rows(other)
             read = [each for _, part in arrived(self.history, number) if there for each in part]
             return replace(found, instants=occurrences_of(read, key).instants)
@@ -339,7 +349,7 @@ def compared(given: Mapping[Asked, Counter], definition: ByThemselves) -> tuple[
     """How many answers were compared, and where a run gives something else than a definition says."""
     count, lines = 0, []
     for query, (asked, found) in zip(definition.queries, given.items(), strict=True):
-        wanted = definition.given(query)
+        wanted = None if asked.silent else definition.given(query)
         if wanted is None:
             continue
         count += wanted.total()

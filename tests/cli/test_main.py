@@ -166,3 +166,30 @@ def test_numbers_are_counted_in_words():
     assert [count(1, "match", "matches"), count(0, "answer"), count(12345, "answer")] == [
         "1 match", "0 answers", "12,345 answers",
     ]  # fmt: skip
+
+
+COUNTED = """PREFIX : <http://e/>
+SELECT ?room (AVG(?v) AS ?mean) FROM STREAM :s [RANGE 1m] WHERE { ?x :v ?v ; :in ?room } GROUP BY ?room"""
+MAP = (
+    '{{"tableSchema": {{{}"columns": [{{"name": "v", "propertyUrl": "http://e/v"}}]}}, "penstock:time": "t"}}'
+)
+
+
+@pytest.mark.parametrize("about, warned", [("", False), ('"aboutUrl": "http://e/{x}", ', True)])
+def test_check_without_streams_knows_what_the_map_says(tmp_path, monkeypatch, capsys, about, warned):
+    monkeypatch.chdir(tmp_path)
+    Path("described.csparql").write_text(COUNTED)  # who knows nothing takes ?x for a reading
+    Path("alone.csparql").write_text(COUNTED.replace(" ; :in ?room", "").replace("?room", "?x"))
+    Path("map.json").write_text(MAP.format(about))
+    for query in ("described.csparql", "alone.csparql"):
+        assert cli.call(["check", query, "--map", "map.json"]) == 0
+        assert ("(equal-readings)" in capsys.readouterr().err) is warned
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_check_knows_what_graphs_say(tmp_path, monkeypatch, capsys, known):
+    monkeypatch.chdir(tmp_path)
+    Path("q.csparql").write_text(COUNTED)
+    Path("rooms.ttl").write_text(f"<http://e/x> <http://e/{'in' if known else 'of'}> <http://e/r> .")
+    assert cli.call(["check", "q.csparql", "--graph", "rooms.ttl"]) == 0
+    assert ("(equal-readings)" in capsys.readouterr().err) is known

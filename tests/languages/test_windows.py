@@ -41,7 +41,7 @@ from penstock.algebra.relations import INTERSECTS, IntervalRule
 from penstock.errors import QueryError, Span
 from penstock.languages import parse, parse_query
 from penstock.terms import NamedNode
-from penstock.timeline import DAY, HOUR, MINUTE, SECOND, parse_instant
+from penstock.timeline import DAY, HOUR, MINUTE, SECOND, parse_duration, parse_instant
 
 PROLOGUE = "PREFIX : <http://e/>\nPREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
 F = "PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#>\n"
@@ -481,6 +481,25 @@ TEXTS = {
     "cqels-cep": over("[RANGE 1m]", "cqels-cep"),
 }
 ENDINGS = {"ep-sparql": ".epsparql", "c-sparql": ".csparql", "rsp-ql": ".rspql", "cqels-cep": ".cqels"}
+
+
+@pytest.mark.parametrize("written", ["PT90M", "P7D", "PT0.25S", "PT0.000002S", "P3659999DT1S"])
+@pytest.mark.parametrize("language", ["c-sparql", "cqels-cep"])
+def test_what_is_advised_for_a_length_of_time_in_another_notation_is_the_same(language, written):
+    windows = {"c-sparql": "FROM STREAM :s", "cqels-cep": "FROM NAMED WINDOW :w ON :s"}
+    where = {"c-sparql": "?x :p ?y", "cqels-cep": "WINDOW :w { ?x :p ?y }"}[language]
+
+    def read(language, window, length, where):
+        return parse_query(
+            f"PREFIX : <http://e/> SELECT ?x {window} [RANGE {length}] WHERE {{ {where} }}", language=language
+        )
+
+    with pytest.raises(QueryError) as caught:
+        read(language, windows[language], written, where)
+    advised = caught.value.hint.removeprefix("write ").partition(";")[0]
+    (found,) = read(language, windows[language], advised, where).query.continuous.windows
+    given = read("rsp-ql", windows["cqels-cep"], written, "WINDOW :w { ?x :p ?y }").query.continuous.windows
+    assert found.spec.width == given[0].spec.width == parse_duration(written)
 
 
 @pytest.mark.parametrize("language", TEXTS)

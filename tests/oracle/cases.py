@@ -33,6 +33,13 @@ class GivenElement(Element):
 
 
 @dataclass(frozen=True)
+class ClosedElement(Element):
+    """An element of which it is known what follows from it."""
+
+    derived: frozenset[Triple] = frozenset()
+
+
+@dataclass(frozen=True)
 class StreamData:
     """A stream, named or not, with its elements in the order of their arrival."""
 

@@ -16,6 +16,8 @@ from functools import cached_property
 from random import Random
 
 from oracle.cases import Case, Element, GraphData, StreamData
+from oracle.history_rules import PLAIN, RULES, Rules, construct_of
+from oracle.history_rules import random_rules as rules_by_life
 from oracle.query_text import QueryWriter, Style
 from oracle.rule_text import random_rules
 from oracle.stream_data import batched, delayed, random_graphs, random_streams, random_triple
@@ -25,7 +27,7 @@ from oracle.window_model import CONVENTIONS, StreamOperator
 from oracle.window_text import said_in, short, window_in
 from penstock.algebra import Construct, ParsedQuery
 from penstock.algebra.nodes import with_scope
-from penstock.algebra.scopes import ELEMENT
+from penstock.algebra.scopes import ELEMENT, STREAM, Scope
 from penstock.languages import parse_query
 
 EP_SPARQL = "EP-SPARQL"
@@ -64,19 +66,41 @@ class Text:
 class QueryHistory:
     """Streams, graphs and the order of arrival (`data`), and the queries by name since some batches.
 
-    `lives` are (number of the first batch, queries); `closed`: elements are closed under rules. `known`:
-    from which batches on there are other static graphs than those of the data.
+    `lives` are (number of the first batch, queries). `known`: from which batches on there are other static
+    graphs than those of the data; `rules`: from which on other rules, whose premises are in `scope` and at
+    most so many seconds apart (`within`).
     """
 
     data: Case
     lives: tuple[tuple[int, Mapping[str, Text]], ...]
-    closed: bool = False
     known: tuple[tuple[int, tuple[GraphData, ...]], ...] = ()
+    rules: tuple[tuple[int, Rules], ...] = ()
+    scope: Scope = ELEMENT
+    within: int | None = None
 
     def knowing(self, batch: int) -> Case:
         """The data with the static graphs that hold when queries begin with a batch."""
         found = [self.data.graphs, *(graphs for begin, graphs in self.known if begin <= batch)]
         return replace(self.data, graphs=found[-1])
+
+    def ruled(self, batch: int) -> Rules:
+        """The rules that there are when queries begin with a batch."""
+        return [(), *(rules for begin, rules in self.rules if begin <= batch)][-1]
+
+    def closing(self, batch: int) -> Rules:
+        """Those of them by which elements are closed."""
+        return self.ruled(batch) if self.scope is ELEMENT else ()
+
+    def constructs(self, batch: int) -> dict[str, Text]:
+        """Rules over streams, by name: they are queries that nobody sees the answers of."""
+        if self.scope is ELEMENT:
+            return {}
+        within = None if self.within is None else f'"PT{self.within}S"^^xsd:duration'
+        return {name: Text(EP_SPARQL, construct_of(name, within)) for name in self.ruled(batch)}
+
+    def life(self, batch: int) -> int:
+        """The batch that the life of a batch began with."""
+        return max(begin for begin, _ in self.lives if begin <= batch)
 
     @property
     def seed(self) -> int:
@@ -92,8 +116,10 @@ class QueryHistory:
                 hidden = bool(place) and tuple(map(int, place.groups())) not in coming
             if not hidden:
                 lines.append(line)
-        if self.closed:
-            lines.append("elements are closed under rules")
+        for begin, rules in self.rules:
+            scope = f"scope {self.scope}, within {self.within} s" if self.within else f"scope {self.scope}"
+            lines.append(f"from batch {begin} on {'these' if rules else 'no'} rules, {scope}")
+            lines += [f"      {RULES[name]}" for name in rules]
         for begin, graphs in self.known:
             for graph in graphs:
                 lines.append(f"from batch {begin} on graph {graph.name or '(no name)'}")
@@ -105,8 +131,9 @@ class QueryHistory:
 
 
 def make_history(seed: int, size: int = 20) -> QueryHistory:
-    """The history with this number; in one in three some elements are late."""
-    random = Random(f"query history {seed}")
+    """The history with this number; in one in three some elements are late, one in four has rules."""
+    random, ruling = Random(f"query history {seed}"), Random(f"rules of history {seed}")
+    ruled = (ELEMENT, ELEMENT, STREAM)[ruling.randrange(3)] if ruling.random() < 0.25 else None
     streams, lateness, batches = random_streams(random, random.randint(size // 2, size))
     arrival = [place for batch in batches for place in batch]
     while len(batches) < 4:
@@ -116,17 +143,25 @@ def make_history(seed: int, size: int = 20) -> QueryHistory:
         for n, each in enumerate(streams)
     ]
     graphs = random_graphs(random, max(2, size // 3)) if random.random() < 0.5 else []
+    if ruled and ruling.random() < 0.7:
+        while all(graph.name is not None for graph in graphs):  # what rules join elements with
+            graphs = random_graphs(ruling, max(2, size // 3))
     data = Case(seed, tuple(streams), tuple(graphs), (), lateness, tuple(batches))
     if random.random() < 0.33:
         data = delayed(data)
-    texts = Texts(random, data)
+    texts = Texts(random, data, ruled)
     data, lives = replace(data, graphs=texts.graphs), tuple(_lives(random, texts, len(batches)))
     known, graphs = [], texts.graphs
     for cut, _ in lives[1:]:
         if graphs and random.random() < 0.3:
             graphs = tuple(_changed(random, graph) for graph in graphs)
             known.append((cut, graphs))
-    return QueryHistory(data, lives, texts.closed, tuple(known))
+    rules = [(0, PLAIN)] if texts.closed else []
+    within = None
+    if ruled:
+        rules = rules_by_life(ruling, [begin for begin, _ in lives], texts.graphs, ruled)
+        within = ruling.choice((None, 2, 4)) if ruled is STREAM else None
+    return QueryHistory(data, lives, tuple(known), tuple(rules), ruled or ELEMENT, within)
 
 
 def _changed(random: Random, graph: GraphData) -> GraphData:
@@ -191,15 +226,16 @@ def _fed(queries: Mapping[str, Text]) -> dict[str, Text]:
 class Texts:
     """The queries of a history: variants of a few."""
 
-    def __init__(self, random: Random, data: Case) -> None:
+    def __init__(self, random: Random, data: Case, ruled: Scope | None = None) -> None:
         self.random = random
         self.data = data
-        self.closed = random.random() < 0.12
+        self.closed = random.random() < 0.12 and not ruled  # under the same rules all the time
         self.streams = [short(each.name) for each in data.streams]
         self.graphs: tuple[GraphData, ...] = () if self.closed else data.graphs
         self.others: list[Text] = []  # beside the variants: rules, queries that give a stream, any query
-        self.reading = OUTPUT if random.random() < 0.2 else None
-        if random.random() < 0.2:
+        self.by_stream = ruled is STREAM  # then there are neither windows nor other rules
+        self.reading = OUTPUT if random.random() < 0.2 and not self.by_stream else None
+        if not self.by_stream and random.random() < 0.2:
             self._add_rules()
         self.giving = None
         if self.reading:
@@ -222,7 +258,9 @@ class Texts:
 
     def _base(self) -> tuple[str, str, str]:
         """A language, its windows (in EP-SPARQL none), and a pattern that binds ?x and ?n."""
-        language = self.random.choice((*CONVENTIONS, "CQELS-CEP", EP_SPARQL))
+        language = EP_SPARQL
+        if not self.by_stream:
+            language = self.random.choice((*CONVENTIONS, "CQELS-CEP", EP_SPARQL))
         stream = self.reading if self.reading and self.chance(0.6) else self.random.choice(self.streams)
         if language == EP_SPARQL:
             return language, f"FROM {stream}" if stream == self.reading else "", self._in_stream()
@@ -277,7 +315,7 @@ class Texts:
         where = f"{windows} {'' if head == 'ASK' else 'WHERE '}{{ {pattern} }}{tail}"
         if language == EP_SPARQL:
             register = f"REGISTER STREAM {gives} AS\n" if gives else ""
-            by_element = not (windows or gives) and self.chance(0.15)
+            by_element = not (windows or gives or self.by_stream) and self.chance(0.15)
             return Text(language, f"{PROLOGUE}{register}{head} {where}", by_element)
         if language == "RSP-QL":
             return Text(language, f"{PROLOGUE}REGISTER {operator} {gives or ':out'} AS\n{head} {where}")
@@ -381,7 +419,7 @@ class Texts:
 
     def _any(self) -> list[Text]:
         """A query of any form, and maybe another with another stream operator."""
-        if self.chance(0.3):
+        if self.by_stream or self.chance(0.3):
             names = [short(each.name) for each in (*self.data.streams, *self.graphs) if each.name is not None]
             found = self._asked(
                 QueryWriter(self.random, Style(graphs=names, depth=self.random.choice((1, 2))))
@@ -397,7 +435,7 @@ class Texts:
         return [Text(language, said.text) for said in found if said is not None]
 
     def _asked(self, writer: QueryWriter) -> Text | None:
-        text = Text(EP_SPARQL, writer.query(), self.chance(0.15))
+        text = Text(EP_SPARQL, writer.query(), not self.by_stream and self.chance(0.15))
         return None if isinstance(text.parsed.query, Construct) else text
 
 
@@ -429,8 +467,11 @@ def simpler(history: QueryHistory) -> Iterator[QueryHistory]:
             less = {n: t for n, t in queries.items() if n != name}
             if less and len(less) < len(queries):
                 yield replace(history, lives=(*lives[:place], (begin, less), *lives[place + 1 :]))
-    if history.closed:
-        yield replace(history, closed=False)
+    for place, (begin, rules) in enumerate(history.rules):
+        yield replace(history, rules=history.rules[:place] + history.rules[place + 1 :])
+        for rule in rules:
+            less = (begin, tuple(each for each in rules if each != rule))
+            yield replace(history, rules=(*history.rules[:place], less, *history.rules[place + 1 :]))
     for place in range(len(history.known)):
         yield replace(history, known=history.known[:place] + history.known[place + 1 :])
     data = history.data

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from math import lcm
 
 from oracle import sequences  # noqa: F401  (SEQ becomes an operator)
-from oracle.cases import Element, GivenElement
+from oracle.cases import ClosedElement, Element, GivenElement
 from oracle.evaluate import Effort, Scope, evaluate_pattern, with_scope
 from oracle.model import (
     ActiveGraph,
@@ -443,14 +443,17 @@ def answers_at(
 
 def _with_consequences(shown: Content, elements: Sequence[Element], follows: Consequences | None) -> Content:
     """What follows from an element is in a window as long as the element, or a part of it, is."""
-    if follows is None:
-        return shown
     return tuple(
-        held
-        if isinstance(elements[held.number], GivenElement)
-        else replace(held, triples=held.triples | follows(frozenset(elements[held.number].triples)))
-        for held in shown
+        replace(held, triples=held.triples | _derived(elements[held.number], follows)) for held in shown
     )
+
+
+def _derived(element: Element, follows: Consequences | None) -> frozenset[Triple]:
+    if isinstance(element, ClosedElement):
+        return element.derived
+    if follows is None or isinstance(element, GivenElement):
+        return frozenset()
+    return follows(frozenset(element.triples))
 
 
 # --- the relation-to-stream operators ----------------------------------------------------------------

@@ -401,6 +401,17 @@ def test_readings_that_have_nodes_of_their_own_are_counted(what, where, by):
     assert codes(text, Catalog((StreamName(iri("s").value, repeats=True),))) == expected
 
 
+def test_what_static_graphs_say_of_a_sensor_makes_no_reading_of_it():
+    text = COUNTED.format("?z (AVG(?y) AS ?n)", "?x :p ?y ; :in ?z", "GROUP BY ?z")
+    for predicates, expected in ((None, []), ({"in"}, ["equal-readings"]), ({"of"}, [])):
+        known = None if predicates is None else frozenset(iri(each).value for each in predicates)
+        catalog = Catalog((StreamName(iri("s").value),), (GraphName(None, known),))
+        assert codes(text, catalog) == expected
+    nodes = COUNTED.format("?z (AVG(?y) AS ?n)", "?r :of ?x ; :p ?y . ?x :in ?z", "GROUP BY ?z")
+    catalog = Catalog((StreamName(iri("s").value),), (GraphName(None, frozenset({iri("in").value})),))
+    assert codes(nodes, catalog) == []
+
+
 def test_elements_that_windows_show_one_by_one_count_twice():
     text = "SELECT (COUNT(*) AS ?n) FROM NAMED WINDOW :w ON :s [RANGE 1m] WHERE { WINDOW :w { ?x :p ?y } }"
     assert codes(text) == []

@@ -44,7 +44,7 @@ from penstock.rules.library import ruleset
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.messages import INCONSISTENT
 from penstock.runtime.recovery.checkpoint import open_checkpoint
-from penstock.runtime.recovery.continuing import Fate
+from penstock.runtime.recovery.continuing import Fate, continued
 from penstock.terms import NamedNode
 
 KEY = 97
@@ -438,3 +438,18 @@ def test_other_rules_on_the_same_checkpoint_are_told(files, tmp_path):
     assert f"the static knowledge behind the rules changed: {stays}" in begin(
         engine("cax-sco", data="more.ttl")
     )
+
+
+@pytest.mark.parametrize("graph", [None, "http://example.org/g"])
+def test_the_first_rules_let_queries_go_on(files, tmp_path, graph):
+    """What they remember stays when rules come, and when the last one goes: nothing that is known changes."""
+    Path("s.nq").write_text(elements(1, 3)[0].lines)
+
+    def program(*rules: str) -> Program:
+        made = penstock.Engine(rules=rules, shards=1).add_stream("s.nq")
+        made.add_query(PREFIXES + "SELECT ?x { { ?x :owns ?y } SEQ { ?y a :Pet } }")
+        return (made.add_graph("d.ttl", iri=graph) if graph else made).ready()
+
+    without, ruled = program().queries, program("rule.rq", "cax-sco").queries
+    assert [each.fate for each in continued(without, ruled)] == [Fate.GOES_ON]
+    assert [each.fate for each in continued(ruled, without)] == [Fate.GOES_ON]

@@ -62,6 +62,7 @@ def check(
     from penstock import pipeline
     from penstock.algebra.scopes import scope_named
     from penstock.decode.mapping.document import read_map
+    from penstock.knowledge.graphs import read_graphs
     from penstock.rules.executors import RuleConfig
     from penstock.rules.library import ruleset
 
@@ -86,10 +87,12 @@ def check(
         streams = [replace(read_named(text, "--stream"), repeats=repeats) for text in stream]
         graphs = [read_named(text, "--graph") for text in graph]
         graphs += [Named(None, read_named(text, "--ontology").source) for text in ontology]
+        if any(query.query.continuous for query in parsed):  # what a window shows depends on what is known
+            graphs = [part for each in graphs for part in read_graphs(each.source, each.iri)]
         bound = None if within is None else read_duration(within, "--within")
         entailment = RuleConfig(tuple(found), scope_named(scope), bound, all_rules)
-        told = pipeline.check(parsed, streams, graphs, feed=feed, entailment=entailment)
-        for query, finding in told:
+        options = {"feed": feed, "entailment": entailment, "repeats": repeats}
+        for query, finding in pipeline.check(parsed, streams, graphs, **options):
             if query is None and unread and finding.code.startswith("unread"):
                 continue  # who knows what the files read that cannot be read themselves
             warnings += 1

@@ -30,6 +30,7 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
 
     TITLE = "CQELS-CEP"
     SLIDE = "SLIDE"
+    KEEPS_ALL = "[ALL]"
     EXAMPLE = "FROM NAMED WINDOW :W ON :stream [RANGE 10m]"
 
     def __init__(self, *args, **keywords) -> None:

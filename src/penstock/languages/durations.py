@@ -12,7 +12,7 @@ from lark import Token, Tree
 from penstock.errors import InputError
 from penstock.languages.leaves import TermTranslator
 from penstock.terms import XSD
-from penstock.timeline import DAY, HOUR, LONGEST, MINUTE, SECOND, parse_duration, parse_instant
+from penstock.timeline import DAY, HOUR, LONGEST, MINUTE, SECOND, exact_duration, parse_instant
 
 UNITS = {
     **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1_000),
@@ -31,16 +31,16 @@ class DurationTranslator(TermTranslator):
     """Lengths of time as whole microseconds."""
 
     ISO = False  # whether durations are written as in xsd:duration
+    KEEPS_ALL = "[RANGE UNBOUNDED STEP 1m]"  # a window that nothing leaves
 
     def duration(self, tree: Tree) -> int:
         """The length that a `duration` says; it may be zero or negative."""
         first, *unit = tree.children
         if first.type == "ISO_DURATION":
-            length = self._iso_duration(first)
-        elif first.type == "DURATION":
-            length = self._short_duration(first, str(first))
-        elif unit:
-            length = self._short_duration(tree, f"{first}{unit[0]}")
+            text, length = str(first), self._iso_duration(first)
+        elif first.type == "DURATION" or unit:
+            text = "".join(map(str, tree.children))
+            length = self._short_duration(tree, text)
         else:
             raise self.source.error(
                 f"{first} of what? A length of time has a unit",
@@ -48,42 +48,45 @@ class DurationTranslator(TermTranslator):
                 f"write PT{first}S for seconds, PT{first}M for minutes" if self.ISO else _UNIT_HINT,
             )
         if length.denominator != 1:
-            raise self.source.error("this is finer than time, which has microseconds", tree, _UNIT_HINT)
+            hint = "seconds have six digits at most, as in PT0.000001S" if self.ISO else _UNIT_HINT
+            raise self.source.error("this is finer than time, which has microseconds", tree, hint)
         if abs(length) >= LONGEST:
             raise self.source.error(
                 "no stream is as long as this: there are 9,999 years",
                 tree,
-                "[RANGE UNBOUNDED], or [ALL], keeps all",
+                f"{self.KEEPS_ALL} keeps all",
             )
+        self._check_notation(tree, text, int(length), is_iso=first.type == "ISO_DURATION")
         return int(length)
+
+    def _check_notation(self, tree: Tree, text: str, length: int, *, is_iso: bool) -> None:
+        """Refuse a length that is possible, but written as in another language: the hint has the same one."""
+        if is_iso and not self.ISO:
+            raise self.source.error(
+                f"{text} is how RSP-QL writes a length of time",
+                tree,
+                f"write {_in_units(length)}; or read the query as rsp-ql, if it is RSP-QL",
+            )
+        if self.ISO and not is_iso:
+            raise self.source.error(
+                f"{text} is how CQELS and C-SPARQL write a length of time",
+                tree,
+                f"in RSP-QL write {_in_iso(length)}",
+            )
 
     def _iso_duration(self, token: Token) -> Fraction:
         try:
-            length = parse_duration(str(token))
+            return exact_duration(str(token))
         except InputError as problem:
             raise self.source.error(
                 problem.message, token, problem.hint if self.ISO else _UNIT_HINT
             ) from None
-        if not self.ISO:
-            raise self.source.error(
-                f"{token} is how RSP-QL writes a length of time",
-                token,
-                f"write {_in_units(length)}; or read the query as rsp-ql, if it is RSP-QL",
-            )
-        return Fraction(length)
 
     def _short_duration(self, where: Tree | Token, text: str) -> Fraction:
         length = Fraction(0)
         for number, unit in _PART.findall(text):
             length += Fraction(Decimal(number)) * self._unit(where, unit)
-        length = -length if text.startswith("-") else length
-        if self.ISO:
-            raise self.source.error(
-                f"{text} is how CQELS and C-SPARQL write a length of time",
-                where,
-                f"in RSP-QL write {_in_iso(length)}",
-            )
-        return length
+        return -length if text.startswith("-") else length
 
     def _unit(self, where: Tree | Token, unit: str) -> int:
         if unit.lower() in _NO_LENGTH:
@@ -118,9 +121,8 @@ def _in_units(length: int) -> str:
     return f"{Decimal(length) / SECOND}s"
 
 
-def _in_iso(length: Fraction) -> str:
-    whole = int(length)
+def _in_iso(length: int) -> str:
     for unit, name in ((DAY, "P{}D"), (HOUR, "PT{}H"), (MINUTE, "PT{}M")):
-        if whole and whole % unit == 0:
-            return name.format(whole // unit)
-    return f"PT{Decimal(whole) / SECOND}S"
+        if length and length % unit == 0:
+            return name.format(length // unit)
+    return f"PT{Decimal(length) / SECOND}S"

@@ -15,6 +15,7 @@ class RspQlTranslator(NamedWindowTranslator):
     TITLE = "RSP-QL"
     EXAMPLE = "FROM NAMED WINDOW :w ON :stream [RANGE PT10M STEP PT1M]"
     ISO = True
+    KEEPS_ALL = "[RANGE UNBOUNDED STEP PT1M]"
 
     def _add_window_clause(self, before: a.Pattern, tree: Tree) -> a.Pattern:
         name, group = tree.children

@@ -129,7 +129,11 @@ def entailed(
     )
     if how.executor is Executor.NETWORK:
         return found
-    graphs = _closed(closure, graphs)
+    first, *named = _closed(closure, graphs)
+    # An empty graph that nobody gave would be one more for queries to read: all would begin anew with the
+    # first rule. Where knowledge changes, something may follow from named graphs later.
+    given = len(first) or changing or static or len(named) < len(graphs)
+    graphs = (first, *named) if given else tuple(named)
     contents = [part for graph in graphs for part in (graph.iri or "", graph.digest)]
     identity = RulesIdentity(
         tuple((rule.name, _digest(rule)) for rule in entailment.rules),

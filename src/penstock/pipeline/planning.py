@@ -53,35 +53,41 @@ def catalog_of(streams: Iterable[RegisteredStream], graphs: Iterable[StaticGraph
 
 
 def assumed_sources(
-    queries: Sequence[ParsedQuery], graphs: Iterable[StaticGraph | Registered] = ()
+    queries: Sequence[ParsedQuery],
+    graphs: Iterable[StaticGraph | Registered] = (),
+    *,
+    repeats: bool | None = None,
 ) -> tuple[list[StreamName], list[GraphName]]:
     """The streams, and further graphs, that queries suggest, where nobody has said which streams there are.
 
     One stream without a name, and one for each IRI that the queries name (beside windows, a graph); no
     stream if there are graphs, and these are all that queries name: such a run is answered once.
+    `repeats`: as `StreamName` has it.
     """
     known = {graph.iri for graph in graphs}
     suggested = assumed_catalog([query.query for query in queries])
     named = [each for each in suggested.streams if each.iri is not None and each.iri not in known]
     streams = [StreamName(), *named] if named or not known else []
-    return streams, [each for each in suggested.graphs if each.iri not in known]
+    graphs = [each for each in suggested.graphs if each.iri not in known]
+    return [replace(each, repeats=repeats) for each in streams], graphs
 
 
 def check(
     queries: Sequence[ParsedQuery],
     streams: Sequence[RegisteredStream] = (),
-    graphs: Sequence[Registered] = (),
+    graphs: Sequence[StaticGraph | Registered] = (),
     *,
     feed: bool = True,
     entailment: RuleConfig = RuleConfig(),  # noqa: B008 — frozen
+    repeats: bool | None = None,
 ) -> Iterable[tuple[Statement | None, Finding]]:
     """Plans the queries without running them; what looks wrong, with the statement that it is about.
 
-    Without streams, some are assumed (`assumed_sources`).
+    Without streams, some are assumed (`assumed_sources`, which `repeats` is about).
     """
     given = streams
     if not streams:
-        given, more = assumed_sources(queries, graphs)
+        given, more = assumed_sources(queries, graphs, repeats=repeats)
         graphs = [*graphs, *more]
     rules = applied(queries, entailment, feed=feed)
     plan(queries, given, graphs, feed=feed, derives=rules.executor is Executor.KERNEL, rules=rules)

@@ -414,11 +414,16 @@ def without_products(clause: Clause) -> Iterator[Clause]:
 
     Who joins them goes through all combinations of their solutions. But all that such a part contributes is
     the values of variables that something else asks for. It is found by a clause of its own, as an auxiliary
-    relation, so that there are as many combinations as conclusions.
+    relation, so that there are as many combinations as conclusions. These may ask for different ones, so each
+    has a clause.
     """
     parts = _connected(clause.body)
     if len(parts) == 1 or clause.invents:  # nodes are named after whole solutions
         yield clause
+        return
+    if len(clause.head) > 1:
+        for atom in clause.head:
+            yield from without_products(replace(clause, head=(atom,)))
         return
     body: list[Atom] = []
     conditions = clause.conditions

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.algebra.base import Vars, variables_among
-from penstock.algebra.nodes import Aggregate, ParsedQuery, Var
+from penstock.algebra.nodes import Aggregate, ParsedQuery, TriplePattern, Var
 from penstock.algebra.windows import Kind, View, WindowSpec
 from penstock.errors import Finding
 from penstock.plan.analysis.leaves import Leaf, leaves
 from penstock.plan.analysis.variables import of_expression, possible
 from penstock.plan.analysis.walk import children, nodes, subexpressions
 from penstock.plan.catalog import ActiveDataset, Catalog
-from penstock.plan.sources import Stream, Window
+from penstock.plan.sources import Stream, Window, static_graphs
 from penstock.plan.wording import in_words
+from penstock.terms import NamedNode
 from penstock.timeline import format_duration
 
 _COUNTING = ("COUNT", "SUM", "AVG")
@@ -106,15 +107,22 @@ def _may_repeat(leaf: Leaf, others: Sequence[Leaf], keys: Vars, catalog: Catalog
     """Whether two elements may state a triple that a pattern matches.
 
     Where nobody knows, a subject that is described by several patterns, and by which is not grouped, is
-    taken for a reading.
+    taken for a reading; unless static graphs describe it: elements bring no reading that these know.
     """
     streams = [each for source in leaf.sources if isinstance(source, Window) for each in source.streams]
     known = [catalog.streams[each.place].repeats if isinstance(each, Stream) else None for each in streams]
     if known and None not in known:
         return any(known)
     subject = leaf.pattern.subject
-    described = sum(other.pattern.subject == subject for other in others)
+    described = sum(other.pattern.subject == subject and not _is_static(other, catalog) for other in others)
     return not isinstance(subject, Var) or subject in keys or described < 2
+
+
+def _is_static(leaf: Leaf, catalog: Catalog) -> bool:
+    """Whether static graphs are known to have triples with the predicate of a pattern."""
+    predicate = leaf.pattern.predicate if isinstance(leaf.pattern, TriplePattern) else None
+    known = (catalog.graphs[place].predicates for place in static_graphs(leaf.sources))
+    return isinstance(predicate, NamedNode) and any(predicate.value in each for each in known if each)
 
 
 def _length(spec: WindowSpec, length: int) -> str:
