@@ -25,8 +25,7 @@ from agreement.window_runs import given_rows
 from oracle.canonical import canonical
 from oracle.cases import Element
 from oracle.history_rules import text_of, with_closed_graph
-from oracle.query_histories import OUTPUT, QueryHistory, Text
-from oracle.vocabulary import iri
+from oracle.query_histories import QueryHistory, Text
 from penstock import pipeline
 from penstock.algebra import Construct, ParsedQuery, Query
 from penstock.algebra.nodes import is_rule
@@ -104,9 +103,11 @@ def _knows(history: QueryHistory, query: Asked, batch: int) -> bool:
     both = (query.begin, batch)
     if len({(history.knowing(each), history.ruled(each)) for each in both}) == 1:
         return True
-    parsed, given = [query.text.parsed], [iri(OUTPUT).value]
-    one = program_of(history, parsed, batch=query.begin, given=given)
-    other = program_of(history, parsed, batch=batch, given=given, before=one)
+    texts = (text for _, queries in history.lives for text in queries.values())
+    giving = [text.parsed for text in texts if text.gives][:1]  # rules for elements are not asked about that
+    parsed = [query.text.parsed, *(giving if query.text.reads else ())]
+    one = program_of(history, parsed, batch=query.begin)
+    other = program_of(history, parsed, batch=batch, before=one)
     return one.queries[0].last == other.queries[0].last
 
 
