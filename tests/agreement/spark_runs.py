@@ -5,11 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from agreement.engine_runs import table_rows
 from oracle.canonical import Row, canonical
 from oracle.cases import Case, Element
-from penstock.api.engine import Batch, Engine
+from penstock.api.engine import EMBEDDED, Batch, Engine
 from penstock.timeline import format_instant
 
 PROV = "http://www.w3.org/ns/prov#"
@@ -45,16 +46,17 @@ def add_inputs(engine: Engine, case: Case, directory: Path) -> None:
         engine.add_graph(graph.triples, iri=graph.name and graph.name.value)
 
 
+def engine_on(spark: str | None, **options: Any) -> Engine:
+    """An engine on embedded Spark, or (None) without it."""
+    return Engine(spark=spark, master="local[2]" if spark else None, **options)
+
+
 def spark_answers(
-    case: Case, shards: int, *, batch_bytes: int, query_scope: str | None = None
+    case: Case, shards: int, *, batch_bytes: int, query_scope: str | None = None, spark: str | None = EMBEDDED
 ) -> list[Counter[Row]]:
-    """Spark's answers to each query of the case, with a number of partitions."""
-    engine = Engine(
-        master="local[2]",
-        shards=shards,
-        lateness=case.lateness,
-        batch_bytes=batch_bytes,
-        query_scope=query_scope,
+    """The answers to each query of the case, of Spark with a number of partitions, or of this process."""
+    engine = engine_on(
+        spark, shards=shards, lateness=case.lateness, batch_bytes=batch_bytes, query_scope=query_scope
     )
     with tempfile.TemporaryDirectory() as scratch:
         add_inputs(engine, case, Path(scratch))

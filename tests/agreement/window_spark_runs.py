@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agreement.engine_runs import table_rows
-from agreement.spark_runs import add_inputs, name_of
+from agreement.spark_runs import add_inputs, engine_on, name_of
 from agreement.tunings import tuning_of
 from agreement.window_runs import program_of
 from oracle.canonical import Row, canonical
@@ -18,7 +18,7 @@ from oracle.evaluate import Effort, TooManySolutions
 from oracle.window_generator import LONGEST, WindowCase, cases_together
 from oracle.windows import Clock, given
 from penstock.algebra import Construct
-from penstock.api.engine import Batch, Engine
+from penstock.api.engine import EMBEDDED, Batch
 from penstock.errors import QueryError
 from penstock.languages import parse_query
 
@@ -44,10 +44,12 @@ def texts_of(cases: Sequence[WindowCase]) -> list[tuple[WindowCase, str, str]]:
     ]
 
 
-def spark_gives(cases: Sequence[WindowCase], shards: int, *, batch_bytes: int) -> SparkRun:
-    """Runs all texts of cases with the same data in one run."""
+def spark_gives(
+    cases: Sequence[WindowCase], shards: int, *, batch_bytes: int, spark: str | None = EMBEDDED
+) -> SparkRun:
+    """Runs all texts of cases with the same data in one run, on Spark or in this process."""
     data = cases[0].data
-    engine = Engine(master="local[2]", shards=shards, lateness=data.lateness, batch_bytes=batch_bytes)
+    engine = engine_on(spark, shards=shards, lateness=data.lateness, batch_bytes=batch_bytes)
     with tempfile.TemporaryDirectory() as scratch:
         add_inputs(engine, data, Path(scratch))
         texts = texts_of(cases)

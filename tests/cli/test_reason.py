@@ -141,7 +141,7 @@ def test_ctrl_c_is_130_and_leaves_no_file(files, capsys, monkeypatch):
         assert cli.call(["reason", "long.nt", "--rules", "long.rq", "--out", "closed.nt"]) == INTERRUPTED
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert "stopped by Ctrl-C" in capsys.readouterr().err
+    assert "stopped" in capsys.readouterr().err
     assert not list(files.glob("*closed.nt*"))
 
 

@@ -213,7 +213,9 @@ class TestCheckpoint:
 
         assert fates({"q": "ab"}, {"q": "ab"}) == ["q goes on"]
         assert fates({"q": "ab"}, {"q": "cd"}) == ["q starts now: its text changed"]
-        assert fates({"q": "ab"}, {"q": "ac"}) == ["q starts now: the static knowledge that it reads changed"]
+        assert fates({"q": "ab"}, {"q": "ac"}) == [
+            "q starts now: static graphs or rules changed that its plan depends on"
+        ]
         assert fates({"q": "ab"}, {"r": "ab"}) == ["r goes on; it was called q"]
         assert fates({"q": "ab"}, {"q": "ab", "r": "ab"}) == ["q goes on", "r starts now"]
         assert fates({"f": "aa", "f-2": "bc"}, {"f": "aa", "f-2": "bd", "f-3": "bc"}) == [

@@ -7,6 +7,7 @@ exit codes.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 import traceback
@@ -61,7 +62,7 @@ A query says what must happen and in which order; a stream says what happens and
                                              what follows from a graph?
 
 Exit codes: 0 fine, 1 the input is at fault, 2 the call is at fault, 74 a disk is full or a
-place cannot be written, 130 stopped by Ctrl-C, 70 a fault in Penstock.
+place cannot be written, 130 stopped by Ctrl-C or SIGTERM, 70 a fault in Penstock.
 """,
 )
 app.command("try")(run.try_)
@@ -98,6 +99,7 @@ def penstock(
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point of the `penstock` command."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's word for Ctrl-C
     raise SystemExit(call(arguments, process_start()))
 
 
@@ -123,7 +125,7 @@ def call(arguments: list[str], started: float | None = None) -> int:
     except SystemExit as exit_:  # wrong options, --help, and commands that end with a code
         return exit_.code if isinstance(exit_.code, int) else 1
     except Interrupted:
-        show_note("stopped by Ctrl-C")
+        show_note("stopped")
         return INTERRUPTED
     except PenstockError as problem:
         if debug:

@@ -275,7 +275,7 @@ def answer(
             # From here on Ctrl-C is the run's own business; this one came before.
             progress.close()
             when = "while Spark was starting: nothing was read" if on_spark else "before there was an answer"
-            show_note(f"stopped by Ctrl-C {when}")
+            show_note(f"stopped {when}")
             raise typer.Exit(INTERRUPTED) from None
         finally:
             progress.close()
@@ -317,7 +317,7 @@ run = _command(
 
     Input that cannot be read (a broken line, an element without time, the rest of a truncated
     file) is left out, counted in the summary and kept in the --rejected file; the exit code
-    stays 0. With --strict the run stops there instead, with exit code 1. Ctrl-C is the way to
+    stays 0. With --strict the run stops there instead, with exit code 1. Ctrl-C or SIGTERM is the way to
     end --follow (exit code 0); without it, it leaves a run unfinished (exit code 130).
 
     With --rules (and INSERTs in query files) all queries see what follows from static knowledge and from
@@ -325,7 +325,7 @@ run = _command(
 
     Exit codes: 0 fine, 1 the input is at fault (a query, a stream, a checkpoint), 2 the call is at
     fault (an option, a file that is not there), 74 a disk is full or a place cannot be written,
-    130 stopped by Ctrl-C before the end, 70 a fault in Penstock.
+    130 stopped before the end, 70 a fault in Penstock.
 
         penstock run fall.rq --stream prices.nq
         penstock run *.rq --stream prices/ --graph companies.ttl --out answers.csv

@@ -179,7 +179,7 @@ def show_summary(
         f" {seconds - running:.1f} s to start, {running:.1f} s to read and answer"
     )
     if statistics.interrupted:
-        line += "; stopped by Ctrl-C"
+        line += "; stopped"
     console.print(escape(line))
     for each in (lost := unused(statistics)):
         place = kept_in.get(each.kind)

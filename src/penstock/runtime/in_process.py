@@ -29,6 +29,7 @@ from penstock.runtime.detection.stepping import Move, SentRow, step
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.intake.decoding import file_decoder, predicates_in
 from penstock.runtime.intake.routing import announce, take_in
+from penstock.runtime.interrupting import interruptible
 from penstock.runtime.job import Job
 from penstock.sources.splits import LARGEST_SPLIT, SplitPlanner, Task
 from penstock.sources.spool import Spool
@@ -70,21 +71,21 @@ def run_in_process(
         if on_progress is not None:
             on_progress(statistics)
         at, batch = planner.initial(), 0
-        while not statistics.ended and not stop.is_set():
-            end = planner.latest(at)
-            if end == at:  # standard input, of which there is no more yet
-                time.sleep(_WAIT)
-                continue
-            on_batch(batch, _batch(job, planner.tasks(at, end), shards, statistics))
-            planner.done(end)
-            at, batch = end, batch + 1
-            statistics.batches += 1
-            statistics.seconds = time.monotonic() - began
-            if on_progress is not None:
-                on_progress(statistics)
+        with interruptible(stop, statistics):
+            while not statistics.ended and not stop.is_set():
+                end = planner.latest(at)
+                if end == at:  # standard input, of which there is no more yet
+                    time.sleep(_WAIT)
+                    continue
+                on_batch(batch, _batch(job, planner.tasks(at, end), shards, statistics))
+                planner.done(end)
+                at, batch = end, batch + 1
+                statistics.batches += 1
+                statistics.seconds = time.monotonic() - began
+                if on_progress is not None:
+                    on_progress(statistics)
         if program.lacks_predicate(statistics.row_counts):
             statistics.predicates = predicates_in(streams, Path(directory), program.key)
-    statistics.interrupted = not statistics.ended
     statistics.seconds = time.monotonic() - began
     return statistics
 

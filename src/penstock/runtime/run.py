@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import signal
 import tempfile
 import threading
 import time
 import uuid
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +27,7 @@ from penstock.runtime.failures import reason_of, recovered, storage_failure
 from penstock.runtime.intake.decoding import file_decoder, predicates_in
 from penstock.runtime.intake.inputs import check_inputs
 from penstock.runtime.intake.source import ElementSource
+from penstock.runtime.interrupting import interruptible
 from penstock.runtime.job import Job, publish, withdraw
 from penstock.runtime.messages import OUT_OF_SHARDS
 from penstock.runtime.recovery.checkpoint import Checkpoint, open_checkpoint
@@ -139,7 +138,7 @@ class _Run:
         for spool in spools:
             spool.start()
         query: StreamingQuery | None = None
-        with self._interruptible():
+        with interruptible(self.stop, self.statistics):
             try:
                 with our_workers(self.session):
                     query = self._start(live)
@@ -154,26 +153,6 @@ class _Run:
                 withdraw(self.job, self.checkpoint.source)
         self.statistics.seconds = time.monotonic() - self.began
         return self.statistics
-
-    @contextlib.contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Ctrl-C ends the run after the current call, instead of breaking into it.
-
-        PySpark's own handler calls Java in the middle of whatever call to Java is under way.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def interrupt(number: int, frame: object) -> None:
-            self.statistics.interrupted = True
-            self.stop.set()
-
-        previous = signal.signal(signal.SIGINT, interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, previous)
 
     def _start(self, live: bool) -> StreamingQuery:
         session = self.session

@@ -64,7 +64,7 @@ def continued(before: Sequence[QueryIdentity], now: Sequence[QueryIdentity]) -> 
             found.append(Continued(query.name, Fate.GOES_ON, earlier if earlier != query.name else None))
         else:
             anew = algebra.get(query.name)
-            note = "" if anew is None else "its text changed" if anew != query.algebra else _OTHER_KNOWLEDGE
+            note = "" if anew is None else "its text changed" if anew != query.algebra else _OTHER_SOURCES
             found.append(Continued(query.name, Fate.STARTS, note=note))
     kept = {query.name for query in now if query.name not in same} | set(same.values())
     return (*found, *(Continued(query.name, Fate.REMOVED) for query in before if query.name not in kept))
@@ -75,7 +75,7 @@ def _same(before: Sequence[QueryIdentity], now: Sequence[QueryIdentity]) -> dict
     return gone_on({query.name: query.last for query in before}, {query.name: query.last for query in now})
 
 
-_OTHER_KNOWLEDGE = "the static knowledge that it reads changed"
+_OTHER_SOURCES = "static graphs or rules changed that its plan depends on"
 _STAYS = "what patterns remember of earlier elements was derived before, and stays"
 _MOST_RULES = 8
 
