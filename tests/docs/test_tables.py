@@ -1,4 +1,4 @@
-"""The page about tables: its files are written, its commands and Python run, and the output compared."""
+"""The pages about tables: their files are written, their commands and Python run, and the output compared."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ import pytest
 
 from penstock import cli
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-BLOCKS = [(kind, name, body) for kind, name, body in FENCE.findall(PAGE.read_text("utf-8"))]
+PAGES = {name: FENCE.findall((DOCS / name).read_text("utf-8")) for name in ("tables.md", "for-sql-users.md")}
 
 
-def test_every_block_is_used():
-    assert [kind for kind, name, _ in BLOCKS if not name and kind not in ("console", "python")] == []
-    assert sum(kind == "console" for kind, _, _ in BLOCKS) >= 6
+@pytest.mark.parametrize(("page", "commands"), [("tables.md", 6), ("for-sql-users.md", 3)])
+def test_every_block_is_used(page: str, commands: int):
+    blocks = PAGES[page]
+    assert [kind for kind, name, _ in blocks if not name and kind not in ("console", "python")] == []
+    assert sum(kind == "console" for kind, _, _ in blocks) >= commands
 
 
 @pytest.mark.usefixtures("spark")
-def test_the_page_runs(tmp_path, monkeypatch, capfd):
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_runs(page: str, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
-    for kind, name, body in BLOCKS:
+    for kind, name, body in PAGES[page]:
         if name:
             Path(name).write_text(body, "utf-8")
         elif kind == "python":
-            exec(compile(body, str(PAGE), "exec"), names)
+            exec(compile(body, page, "exec"), names)
         else:
             command, _, expected = body.partition("\n")
             words = command.removeprefix("$ penstock ").split()
@@ -41,7 +44,9 @@ def test_the_page_runs(tmp_path, monkeypatch, capfd):
 
 def test_the_command_that_suggests_a_map(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Path("readings.csv").write_text(next(body for _, name, body in BLOCKS if name == "readings.csv"))
+    Path("readings.csv").write_text(
+        next(body for _, name, body in PAGES["tables.md"] if name == "readings.csv")
+    )
     assert cli.call(["map", "readings.csv"]) == 0
     shown = capsys.readouterr().out
     assert '"aboutUrl"' not in shown and '"valueUrl": "http://example.org/{station}"' in shown
