@@ -111,7 +111,7 @@ def _payloads(program: Program, history: ChangingCase, arrived: list[Arrival]) -
         if stream not in history.changing:
             routed = program.route(stream, occurrences_of((each.element for each in own), program.key))
         else:
-            routed = _changes_for(program, stream, [change for each in own for change in each.retractable])
+            routed = _changes_for(program, stream, [change for each in own for change in each.changes])
         for shard, payload in routed:
             payloads[shard].append(payload)
     return payloads

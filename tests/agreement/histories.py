@@ -32,7 +32,7 @@ class Arrival:
     @property
     def at(self) -> int:
         """The instant from which on it matters: the watermark must not have passed it."""
-        return self.element.end if self.element else self.retractable[0].since
+        return self.element.end if self.element else self.changes[0].since
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ChangingCase:
                 each for i, each in enumerate(self.arrivals) if each.stream == number and i not in self.late
             ]
             if number in self.changing:
-                streams.append(History(tuple(change for each in arrived for change in each.retractable)))
+                streams.append(History(tuple(change for each in arrived for change in each.changes)))
             else:
                 elements = (each.element for each in arrived)
                 streams.append(stream_of((e.triples, e.start, e.end) for e in elements))
@@ -96,7 +96,7 @@ class ChangingCase:
         for each in self.arrivals:
             if each.element:
                 found.add(each.element.end)
-            for change in each.retractable:
+            for change in each.changes:
                 found |= {change.since, *([] if change.until is None else [change.until])}
         return sorted(found)
 
@@ -108,7 +108,7 @@ class ChangingCase:
                 span = f"{_short(each.element.start)} to {_short(each.element.end)}"
                 lines.append(f"  {number}{note} stream {each.stream} stays: {span}")
                 lines += [f"      {' '.join(map(str, triple))} ." for triple in each.element.triples]
-            for change in each.retractable:
+            for change in each.changes:
                 o = change.occurrence
                 span = "timeless" if o.end is None else f"{_short(o.start)} to {_short(o.end)}"
                 there = f"[{_short(change.since)}, {_short(change.until)})"

@@ -17,7 +17,7 @@ from oracle.canonical import Row, canonical
 from oracle.evaluate import Effort, TooManySolutions
 from oracle.window_generator import LONGEST, WindowCase, cases_together
 from oracle.windows import Clock, given
-from penstock.algebra import Construct
+from penstock.algebra import Construct, Describe
 from penstock.api.engine import EMBEDDED, Batch
 from penstock.errors import QueryError
 from penstock.languages import parse_query
@@ -90,7 +90,7 @@ def as_sinks_see(case: WindowCase, late: Collection[Place]) -> Counter[Row]:
     if len(Clock(case.query, streams).evaluations()) > LONGEST:
         raise TooManySolutions(f"more than {LONGEST} evaluations")
     rows = []
-    triples = isinstance(case.query.query, Construct)
+    triples = isinstance(case.query.query, (Construct, Describe))
     for instant, row, count in given(case.query, streams, case.knowledge, effort=Effort()):
         start = instant if row.start is None else row.start
         end = instant if row.end is None or triples else row.end

@@ -57,5 +57,5 @@ def _changing(source: Source, changing: Collection[int], derived: bool) -> Sourc
     if isinstance(source, Stream) and source.place in changing:
         return Window(frozenset((source,)), _ANY)
     if isinstance(source, RuleGraph):
-        return replace(source, changes=derived)
+        return replace(source, retractable=derived)
     return source

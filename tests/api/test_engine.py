@@ -233,7 +233,7 @@ def test_the_answers_of_a_batch_are_by_name_also_where_there_are_none():
 
 def test_what_check_knows_is_told_once_when_a_run_begins(tmp_path, monkeypatch):
     (tmp_path / "a.nq").touch()
-    monkeypatch.setattr(penstock.api.engine, "run", lambda *_, **__: RunStatistics())
+    monkeypatch.setattr("penstock.runtime.run.run", lambda *_, **__: RunStatistics())
     engine = penstock.Engine(shards=1).add_stream(tmp_path / "a.nq", iri="http://example.org/prices")
     engine.add_query("SELECT * WHERE { GRAPH <http://example.org/price> { ?s ?p ?o } }")
     with pytest.warns(penstock.PenstockWarning) as told:

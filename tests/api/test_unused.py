@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import penstock
-from penstock.api import engine as api
 from penstock.errors import InputError
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.messages import REJECTS
@@ -47,7 +46,7 @@ def engine(tmp_path, monkeypatch):
         return statistics
 
     elements = 0
-    monkeypatch.setattr(api, "run", run)
+    monkeypatch.setattr("penstock.runtime.run.run", run)
     (tmp_path / "a.nq").touch()
     return penstock.Engine(shards=1).add_stream(tmp_path / "a.nq").add_query(QUERY, name="reads")
 

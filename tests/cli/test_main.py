@@ -135,8 +135,8 @@ def test_the_version(capsys):
 def test_every_exit_code_is_documented(capsys):
     codes = {kind.exit_code for kind in (PenstockError, *_below(PenstockError))} | {0, INTERRUPTED}
     assert codes == {0, 1, 2, 70, 74, 130}
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    assert {int(code) for code in re.findall(r"^\| (\d+) \|", readme, re.M)} == codes
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.M)} == codes
     for command in ([], ["run"]):
         assert cli.call([*command, "--help"]) == 0
         shown = " ".join(capsys.readouterr().out.split())

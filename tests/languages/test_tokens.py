@@ -83,7 +83,7 @@ def test_the_lexer_takes_the_longest_token(language):
             longest = [name for length, name in found if length == end]
             first = max(priority[name] for name in longest)
             [name] = [name for name in longest if priority[name] == first]
-            if name not in lark.ignore_tokens:
+            if name not in lark.lexer_conf.ignore:
                 token = next(lexed)
                 assert (token.type, token.start_pos, token.end_pos) == (name, place, end), text
                 tokens += 1

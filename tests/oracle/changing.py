@@ -47,7 +47,7 @@ class History:
     def at(self, instant: int) -> frozenset[Occurrence]:
         """What is there: a stream is a set."""
         times: Counter[Occurrence] = Counter()
-        for change in self.retractable:
+        for change in self.changes:
             if change.holds(instant):
                 times[change.occurrence] += change.weight
         return frozenset(occurrence for occurrence, count in times.items() if count > 0)
@@ -124,7 +124,7 @@ class At(Scope):
         return False
 
     def changes(self, node: Pattern) -> bool:
-        return any(stream.retractable for stream in streams_read(node, self.active, self.dataset))
+        return any(stream.changes for stream in streams_read(node, self.active, self.dataset))
 
     def solutions(self, pattern: Pattern) -> list[Solution]:
         if self.changes(pattern):
@@ -176,7 +176,7 @@ def _changes(query: Query, there: TimedDataset) -> bool:
     read = streams_read(query.pattern, default_graph(own), own)
     if isinstance(query, Describe):
         read |= {source for source in default_graph(own) if source.is_stream}
-    return any(stream.retractable for stream in read)
+    return any(stream.changes for stream in read)
 
 
 def _closed(

@@ -297,7 +297,7 @@ class SequenceWriter:
                 head = f"SELECT {columns}"
             case "distinct":
                 head = f"SELECT DISTINCT {columns}"
-            case "construct" if Random(where).random() < 0.5:
+            case "construct" if None in self.static and Random(where).random() < 0.5:
                 head = "DESCRIBE ?x"
             case "construct":
                 head = f"CONSTRUCT {{ ?x :made ?{some[0]} }}"

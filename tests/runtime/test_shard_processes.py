@@ -27,7 +27,7 @@ from tests.runtime.toy import ToyProgram, rows_of, toy_decoder
 
 place = Path(sys.argv[1])
 os.environ["SPARK_LOCAL_DIRS"] = str(place)
-hosts.start_nursery()
+shard_processes.start_spawner()
 (place / "source").mkdir()
 commits = place / "spark" / "commits"
 commits.mkdir(parents=True)
@@ -80,7 +80,7 @@ except InputError as problem:
 else:
     raise AssertionError("an error of the shard must reach the worker")
 assert step([(1, 50)], 45) == [(1, 40, 4)]
-print("hosts", spawner, second, flush=True)
+print("processes", spawner, second, flush=True)
 if sys.argv[2] == "ended":
     os.unlink(job.path)
 elif sys.argv[2] == "moved":
@@ -90,7 +90,7 @@ elif sys.argv[2] == "moved":
     assert step([(1, 60)], 55) == [(1, 50, 5)], "it may come back"
     assert reads == 3
     [third] = children(spawner)
-    print(third, len(os.listdir(os.path.dirname(os.environ[hosts.NURSERY]))), flush=True)
+    print(third, len(os.listdir(os.path.dirname(os.environ[shard_processes.SPAWNER]))), flush=True)
 elif sys.argv[2] == "alone":
     os.kill(spawner, 9)
     sys.stdin.readline()
@@ -101,13 +101,13 @@ elif sys.argv[2] == "alone":
 elif sys.argv[2] == "mortal":
     # Whatever steps it is killed, as by a system that has no memory left.
     import signal, threading
-    asked = hosts._ask
+    asked = shard_processes._ask
     def kill_and_ask(connection, request):
         if request[0] == "step":
             [host] = children(spawner)
             os.kill(host, 9)
         return asked(connection, request)
-    hosts._ask = kill_and_ask
+    shard_processes._ask = kill_and_ask
     try:
         step([(1, 60)], 55)
     except InternalError as problem:
@@ -147,7 +147,7 @@ def running(place: Path, ending: str) -> Iterator[tuple[subprocess.Popen, int, i
     )
     try:
         line = process.stdout.readline()
-        assert line.startswith("hosts"), process.stderr.read()
+        assert line.startswith("processes"), process.stderr.read()
         spawner, host = map(int, line.split()[1:])
         yield process, spawner, host
     finally:

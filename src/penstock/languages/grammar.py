@@ -32,7 +32,7 @@ def parser(language: Language) -> Lark:
         maybe_placeholders=False,
         propagate_positions=True,
         # Making the tables takes a second; where nothing can be written, they are made anew.
-        cache=str(kept / f"{language.name}.{sys.implementation.cache_tag}.lark"),
+        cache=str(kept / f"{language.name}.{sys.implementation.cache_tag}.tables"),
     )
 
 

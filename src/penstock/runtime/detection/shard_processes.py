@@ -34,7 +34,7 @@ from penstock.runtime.failures import WANT_OF_MEMORY
 from penstock.runtime.job import JobReference
 from penstock.runtime.recovery.checkpoint import Checkpoint
 
-NURSERY = "PENSTOCK_NURSERY"
+SPAWNER = "PENSTOCK_SPAWNER"
 """The environment variable that tells workers where the spawner listens."""
 _LOOK = 1.0
 """Seconds between two looks whether there is still somebody to work for."""
@@ -58,7 +58,7 @@ def start_spawner() -> None:
     # Only this user can enter a directory made so; that is what protects the sockets.
     directory = tempfile.mkdtemp(prefix="shards-", dir=base)
     address = os.path.join(directory, "spawner")
-    os.environ[NURSERY] = address
+    os.environ[SPAWNER] = address
     with _listening(address) as listener:
         _fork(
             listener,
@@ -270,10 +270,10 @@ def _address(reference: JobReference, number: int, failed: str | None) -> str | 
     known = _connections.get((reference.run, number))
     if known is not None:
         return known[0]
-    if NURSERY not in os.environ:
+    if SPAWNER not in os.environ:
         return None
     try:
-        spawner = _connect(os.environ[NURSERY])
+        spawner = _connect(os.environ[SPAWNER])
     except OSError:
         return None
     try:
