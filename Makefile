@@ -12,11 +12,12 @@ PYTEST ?= -q -n auto --maxprocesses 4
 bin := .venv/bin
 ready := .venv/.ready
 
-.PHONY: help setup demo test test-slow conformance bench wheel lint clean
+.PHONY: help setup demo test test-all test-slow conformance bench wheel lint clean
 
 help:
 	@echo 'make demo         watch EP-SPARQL find complex events in a stream of stock prices (DEMO=vienna: in a city)'
-	@echo 'make test         run the tests            make test-slow   the ones that take minutes'
+	@echo 'make test         the tests that everybody runs, in minutes'
+	@echo 'make test-all     all of them              make test-slow   the ones that take many minutes each'
 	@echo 'make conformance  run the W3C SPARQL suites in $$SHARED (now: $(SHARED))'
 	@echo 'make bench        measure; BENCH=name picks one (now: $(BENCH))'
 	@echo 'make wheel        build the wheel, install it elsewhere, and run the demo of that'
@@ -34,6 +35,9 @@ demo: $(ready)
 
 test: $(ready)
 	@$(bin)/python -m pytest $(PYTEST)
+
+test-all: test
+	@$(bin)/python -m pytest $(PYTEST) -m "more and not slow"
 
 test-slow: $(ready)
 	@$(bin)/python -m pytest $(PYTEST) -m slow

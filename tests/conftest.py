@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,19 @@ import pytest
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH")])
 )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`sample(n)`: of its cases `make test` runs the first n, and `make test-all` the others (`more`)."""
+    taken: Counter[str] = Counter()
+    for item in items:
+        sample = item.get_closest_marker("sample")
+        if sample is not None:
+            name = item.nodeid.partition("[")[0]
+            taken[name] += 1
+            if taken[name] > sample.args[0]:
+                item.add_marker("more")
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from penstock.plan.compilation import joining
 CASES = 300
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", range(0, CASES, 50))
 def test_the_engine_answers_as_the_definitions_say(first: int):
     answered = late = 0
@@ -29,6 +30,7 @@ def test_the_engine_answers_as_the_definitions_say(first: int):
     assert answered >= 15 and late >= 5, "too few of these cases prove anything"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("length", [2, 3])
 def test_so_it_does_if_long_joins_and_chains_are_short(length: int, monkeypatch):
     """From this length on, joins go in parts, and chains of UNION, && and paths as trees."""

@@ -19,6 +19,7 @@ from penstock.languages import parse_query
 from penstock.plan import steps
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", range(0, 240, 60))
 def test_the_engine_answers_as_the_definition_says(first: int):
     counts = compared(event_case, range(first, first + 60))
@@ -143,6 +144,7 @@ def test_a_shard_keeps_nothing_of_elements(query: str):
 # --- on Spark ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(0)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("shards", [1, 2, 8])
 def test_spark_answers_as_the_definition_says(shards: int):

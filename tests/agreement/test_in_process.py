@@ -14,6 +14,7 @@ from penstock.errors import QueryError
 SHARDS = (1, 2, 8)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", range(0, 240, 40))
 def test_ep_sparql_answers_as_the_definitions_say(first: int):
     answered = 0
@@ -29,6 +30,7 @@ def test_ep_sparql_answers_as_the_definitions_say(first: int):
     assert answered >= 10
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_windows_give_what_the_oracle_says(first: int):
     seen: Counter[str] = Counter()

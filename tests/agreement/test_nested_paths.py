@@ -27,6 +27,7 @@ from penstock.rules.library import ruleset
 from penstock.terms import RDF, NamedNode
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", range(0, 600, 100))
 def test_the_engine_finds_the_pairs_of_the_printed_semantics(first: int) -> None:
     """600 expressions, each between six kinds of ends."""
@@ -39,6 +40,7 @@ def test_the_engine_finds_the_pairs_of_the_printed_semantics(first: int) -> None
     assert answered > 40
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", [make_case, scope_case, event_case])
 @pytest.mark.parametrize("first", [0, 40])
 def test_over_streams_elements_and_events_it_answers_as_the_definitions_say(first: int, kind) -> None:
@@ -60,6 +62,7 @@ def test_over_streams_elements_and_events_it_answers_as_the_definitions_say(firs
     assert agree > 25 and answered > 12
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_static_paths_are_found_from_what_others_bind(first: int) -> None:
     """One end bound, both, none: by a stream, by other patterns, by other paths."""

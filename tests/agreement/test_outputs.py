@@ -13,6 +13,7 @@ from oracle.outputs import everything
 from penstock.errors import QueryError
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shards", [1, 2, 8])
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_chains_of_queries_give_what_the_oracle_says(first: int, shards: int):

@@ -16,6 +16,7 @@ from oracle.query_histories import QueryHistory, make_history
 from penstock.errors import QueryError
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", range(0, 120, 40))
 def test_queries_that_come_and_go_answer_as_by_themselves_and_as_the_oracle_says(first: int):
     agreed = begun = by_oracle = ruled = 0

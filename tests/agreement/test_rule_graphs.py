@@ -90,6 +90,7 @@ def test_absence_of_what_a_rule_writes_elsewhere_is_no_recursion():
         engine_answers(case_of(rule.replace("EXISTS {", "EXISTS { GRAPH ?g {").replace("?m }", "?m } }")))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", range(0, 150, 50))
 def test_random_rules_that_write_named_graphs(first: int):
     answered = read = 0

@@ -21,6 +21,7 @@ from penstock.plan import steps, system_columns
 from penstock.plan.analysis.keys import Key
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", range(0, 240, 60))
 def test_the_engine_answers_as_the_definition_says(first: int):
     counts = compared(scope_case, range(first, first + 60))

@@ -28,6 +28,7 @@ def agree(seeds: range, partitions: Callable[[int], Sequence[int]]) -> int:
     return answered
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("turn", range(len(PARTITIONS)))
 def test_spark_answers_as_the_definitions_say(turn):

@@ -17,6 +17,7 @@ from penstock.errors import QueryError
 from penstock.languages import parse_query
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("first", range(0, 240, 40))
 @pytest.mark.parametrize("shards", [1, 2, 8])
 def test_continuous_queries_give_what_the_oracle_says(first: int, shards: int):
@@ -41,6 +42,7 @@ def test_what_follows_from_static_graphs_alone_is_new_once(shards: int):
     assert given_by_engine(case, shards) == given_by(case)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shards", [1, 2, 8])
 def test_empty_windows_go_on_reporting_while_streams_live_in_silence(shards: int):
     """As `--tick` moves the watermark by the clock: up to it windows report, and not beyond."""

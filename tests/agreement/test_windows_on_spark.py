@@ -27,6 +27,7 @@ def agree(seeds: Iterable[int], partitions: Iterable[int] = PARTITIONS) -> Count
     return seen
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("seeds, partitions", [((13, 4, 8), 1), ((5, 2, 10), 2), ((3, 6, 12), 8)])
 def test_windows_on_spark_give_what_the_oracle_says(seeds, partitions):

@@ -96,6 +96,7 @@ def test_files(expected, tmp_path):
     assert answers(parts, map=MAP) == expected
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
 def test_a_run_that_stops_and_goes_on(expected, tmp_path, name):
     texts = [{**row, "when": text_of(row["when"])} for row in ROWS]

@@ -132,6 +132,7 @@ def test_city_traffic_as_files_of_ones_own(tmp_path, capsys):
         assert found == wanted, name
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shards", [1, 2, 8])
 def test_city_traffic_has_the_same_answers_in_any_number_of_partitions(tmp_path, shards):
     scenario = find_scenario("vienna", **CITY)

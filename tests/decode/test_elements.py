@@ -110,6 +110,7 @@ def numbered(parts: list[Occurrences]) -> dict[int, Counter]:
     return elements
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_wherever_a_file_is_cut_each_element_is_whole_in_one_part(tmp_path, seed):
     path = tmp_path / "a.nq"
@@ -127,6 +128,7 @@ def test_wherever_a_file_is_cut_each_element_is_whole_in_one_part(tmp_path, seed
         assert numbered(parts) == whole, cut
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("lines", "step"), [(1, 1), (2, 1), (3000, 37_117)])
 @pytest.mark.parametrize("form", ["compact", "stated"])
 def test_elements_of_any_size_cross_cuts(tmp_path, lines, step, form):

@@ -80,6 +80,7 @@ def ways_through(text: str) -> Step:
     return program.plan.queries[0].step
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("pattern", LONG.values(), ids=LONG)
 def test_long_queries_are_planned(pattern: str):
     ways_through(f"{PROLOGUE} SELECT * {{ {pattern} }}")
@@ -90,6 +91,7 @@ def test_a_long_rule_is_planned():
     ways_through(f"{PROLOGUE} CONSTRUCT {{ {made} }} {{ {times(500, '?s :p# ?o', ' . ')} }}")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("pattern", DEEP.values(), ids=DEEP)
 def test_deep_queries_are_planned_up_to_a_limit_and_refused_above_it(pattern):
     ways_through(f"{PROLOGUE} SELECT * {{ {pattern(DEEPEST - 10)} }}")

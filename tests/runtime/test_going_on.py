@@ -114,6 +114,7 @@ def answers(directory: Path, name: str, query: str) -> list[list[str]]:
     return sorted(lines, key=lambda line: (line[-1], line))
 
 
+@pytest.mark.sample(0)
 def test_queries_that_stay_notice_nothing(spark, tmp_path):
     write_stream(tmp_path / "stream.nq")
     undisturbed = {**STAY, **REMOVED, **BEFORE, **ADDED}

@@ -27,6 +27,7 @@ def told(request, tmp_path_factory):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.sample(0)
 def test_runs_answer_whatever_the_session_has_also_two_at_once(told):
     assert (told["1 shards"], told["3 shards"]) == (20, 20)
 

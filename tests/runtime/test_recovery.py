@@ -13,6 +13,7 @@ def test_killed_at_random_moments_the_answers_are_the_same(tmp_path):
     assert hit == 3
 
 
+@pytest.mark.sample(0)
 def test_killed_while_files_are_written_all_kinds_of_queries_answer_the_same(tmp_path):
     told = kill_runs(tmp_path, kills=2)
     assert told["kills"] == 2

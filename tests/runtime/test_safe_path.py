@@ -43,6 +43,7 @@ def place(tmp_path):
     return tmp_path
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("how", "planted"),
     [

@@ -62,6 +62,7 @@ def agreement(seeds: range, shards: int, *, counting: bool) -> tuple[int, int, i
     return agreed, told, rows
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shards", [1, 2, 8])
 @pytest.mark.parametrize("counting", [True, False])
 def test_what_follows_is_shown_as_the_oracle_says(shards: int, counting: bool):
