@@ -18,6 +18,7 @@ from penstock.functions.aggregates import aggregate
 from penstock.languages import parse_query
 from penstock.plan.catalog import StreamName
 from penstock.terms import XSD, Literal
+from windows.test_cutting import at, case_of, given
 
 RUN = "{ ?x :price ?p }+ (COUNT(*) AS ?n) (AVG(?p) AS ?mean) (MAX(?p) AS ?most) (LAST(?p) AS ?last)"
 SEQUENCES = {
@@ -114,3 +115,26 @@ def test_stretches_that_overlap_have_the_aggregates_of_their_members():
             found = Lists(begin, end, terms).values(call, ids, ())
             wanted = [aggregate(call, members[i:j]) for i, j in zip(begin, end, strict=True)]
             assert [terms.term(id_) if id_ else None for id_ in found.tolist()] == wanted
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    [
+        "!{ ?x :l ?n }, { ?x :k ?a }, { ?x :k ?m }+ (COUNT(?m) AS ?c)",
+        "{ ?x :k ?a }, { ?x :k ?m }+ (COUNT(?m) AS ?c), !{ ?x :l ?n }",
+        "{ ?x :k ?a }, !{ ?x :l ?n }, { ?x :k ?m }+ (COUNT(?m) AS ?c)",
+        "{ ?x :k ?a }, { ?x :k ?m FILTER (?m != ?n) }+ (COUNT(?m) AS ?c)",
+    ],
+)
+def test_in_an_exists_each_outer_solution_has_runs_of_its_own(sequence: str):
+    """What is absent, or in a run, sees ?n of the outer solution: :c :k :a twice is none of :d's."""
+    text = (
+        "SELECT ?x ?o FROM NAMED WINDOW :W ON :s1 [RANGE 20s] "
+        "WHERE { WINDOW :W { SEQ({ ?x :p ?n }, { ?x :q ?o }) } "
+        f"FILTER NOT EXISTS {{ WINDOW :W {{ SEQ({sequence}) }} }} }}"
+    )
+    elements = (
+        at(5, 5, "c p b"), at(6, 6, "c k e", "c q e"), at(6, 6, "d p b"), at(7, 7, "d q c", "c k a"),
+    )  # fmt: skip
+    found = [(instant, row["x"]) for instant, row, _, _ in given(case_of(text, *elements))]
+    assert found == [(6, "c"), (7, "d")]

@@ -117,7 +117,7 @@ class RepetitionCompiler(SequenceCompiler):
                     chosen, run = outer.alike(chosen, run)
                 chosen = RunsBetween(chosen, run, gap, ties, aggregates, context.within)
         bound = tuple(filter(system_columns.is_variable, chosen.vars))
-        return columns_of(chosen, bound) if outer is None else outer.unseen(chosen, bound)
+        return self._shown(chosen, bound, context)
 
     def _without_runs(self, node: a.EventSequence, context: Context) -> Step:
         """No solution: all of an element happens at once, and what is static begins and ends no run.
@@ -171,16 +171,23 @@ class RepetitionCompiler(SequenceCompiler):
                 found = Begun(found, other, later=False)
         bound = (*filter(system_columns.is_variable, found.vars), *context.carried)
         if absent is None:
-            return columns_of(found, bound)
+            return self._shown(found, bound, context)
         lacking = self._absent(node, context)
+        if context.outer is not None and context.outer.tag in lacking.vars:
+            found = context.outer.tagged(found)
         if absent == 0:
-            return self._anti_join(columns_of(found, bound), lacking, SEQ.converse)
+            return self._anti_join(self._shown(found, bound, context), lacking, SEQ.converse)
         if absent == len(positive):
-            return self._anti_join(columns_of(found, bound), lacking, SEQ)
+            return self._anti_join(self._shown(found, bound, context), lacking, SEQ)
         beside = stamps[None, "before"], stamps[None, "after"]
         cuts = self._cuts(node.members[absent], context)
-        found = columns_of(found, (*bound, *beside))
-        return columns_of(self._nothing_between(found, beside, lacking, (cuts, cuts, cuts)), bound)
+        found = self._shown(found, (*bound, *beside), context)
+        return self._shown(self._nothing_between(found, beside, lacking, (cuts, cuts, cuts)), bound, context)
+
+    @staticmethod
+    def _shown(step: Step, columns: Vars, context: Context) -> Step:
+        """These columns; in an EXISTS also the tag of the outer solution that they were found for."""
+        return columns_of(step, columns) if context.outer is None else context.outer.unseen(step, columns)
 
     def _with_run(
         self,
@@ -194,6 +201,8 @@ class RepetitionCompiler(SequenceCompiler):
         """The choices that have a run, with the aggregates over it, and its hull in columns."""
         run, ties, aggregates = self._run(member, context)
         run = self._renamed_began(run, began)
+        if context.outer is not None:
+            chosen, run = context.outer.alike(chosen, run)
         # What stands behind another one that is in the window is not cut.
         cuts = self._cuts(member, context) if gap[0] is None and are_ordered(aggregates) else ()
         least = began[-1] if context.began else None
