@@ -108,7 +108,7 @@ def publish(job: Job, directory: Path) -> JobReference:
 
 
 def withdraw(job: Job, directory: Path) -> None:
-    """Remove what was published: without its job a shard's shard process ends.
+    """Remove what was published: without its job a shard's process ends.
 
     Versions of knowledge that changes stay: the run that goes on begins with the one that this had.
     """

@@ -11,7 +11,7 @@ from penstock.algebra.nodes import Call, Expression, Pattern, Var
 from penstock.errors import Finding
 from penstock.functions.errors import ExpressionError
 from penstock.functions.operators import order
-from penstock.plan.analysis.walk import nodes
+from penstock.plan.analysis.walk import conjuncts, nodes
 from penstock.terms import Literal
 
 
@@ -29,7 +29,7 @@ def contradictions(pattern: Pattern) -> Iterator[Finding]:
     for node in nodes(pattern):
         for expression in node.expressions:
             bounds: dict[Var, list[_Bound]] = {}
-            for part in _conjuncts(expression):
+            for part in conjuncts(expression):
                 if (found := _bound(part)) is not None:
                     bounds.setdefault(found[0], []).append(found[1])
             for var, told in bounds.items():
@@ -42,14 +42,6 @@ def contradictions(pattern: Pattern) -> Iterator[Finding]:
                         "|| lets through what meets one of them",
                         place_of(pair[1].call),
                     )
-
-
-def _conjuncts(expression: Expression) -> Iterator[Expression]:
-    if isinstance(expression, Call) and expression.name == "&&":
-        for argument in expression.args:
-            yield from _conjuncts(argument)
-    else:
-        yield expression
 
 
 def _bound(part: Expression) -> tuple[Var, _Bound] | None:

@@ -49,6 +49,7 @@ from penstock.plan.analysis.reads import reads_stream
 from penstock.plan.analysis.variables import Vars, of_expression, of_template, of_terms, possible
 from penstock.plan.analysis.walk import (
     children,
+    conjuncts,
     exists_patterns,
     nodes,
     subexpressions,
@@ -282,17 +283,9 @@ def _related(left: Vars, right: Vars, conditions: Iterable[Expression]) -> bool:
     return any(
         mentioned & left and mentioned & right
         for condition in conditions
-        for conjunct in _conjuncts(condition)
+        for conjunct in conjuncts(condition)
         for mentioned in (of_expression(conjunct),)
     )
-
-
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if isinstance(condition, Call) and condition.name == "&&":
-        for part in condition.args:
-            yield from _conjuncts(part)
-    else:
-        yield condition
 
 
 @once
@@ -314,7 +307,7 @@ def _unconnected(pattern: BGP, place: _Places, conditions: tuple[Expression, ...
         for thing in (*of_terms(triple), *_constants(BGP((triple,)))):
             having[thing].append(number)
             having[number].append(thing)
-    for conjunct in (part for condition in conditions for part in _conjuncts(condition)):
+    for conjunct in (part for condition in conditions for part in conjuncts(condition)):
         for var in of_expression(conjunct):
             having[var].append(conjunct)
             having[conjunct].append(var)

@@ -18,6 +18,13 @@ def children(node: Pattern) -> tuple[Pattern, ...]:
     return node.parts
 
 
+def conjuncts(condition: Expression) -> list[Expression]:
+    """A filter holds exactly if all these hold."""
+    if isinstance(condition, Call) and condition.name == "&&":
+        return [part for argument in condition.args for part in conjuncts(argument)]
+    return [condition]
+
+
 def subexpressions(expression: Expression) -> Iterator[Expression]:
     """The expression and everything in it, but not what is inside EXISTS patterns."""
     waiting = [expression]

@@ -20,6 +20,7 @@ from penstock.errors import QueryError
 from penstock.functions import chance
 from penstock.plan import steps, system_columns
 from penstock.plan.analysis import bounds, reads, variables, walk
+from penstock.plan.analysis.walk import conjuncts
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.joining import joined
@@ -481,13 +482,6 @@ class Compiler(RepetitionCompiler):
 def _nothing(node: a.Pattern) -> Step:
     """No solution, in the columns that a pattern would bind."""
     return steps.Table(tuple(sorted(var.name for var in variables.possible(node))), ())
-
-
-def conjuncts(condition: a.Expression) -> list[a.Expression]:
-    """A filter holds exactly if all these hold."""
-    if isinstance(condition, a.Call) and condition.name == "&&":
-        return [part for arg in condition.args for part in conjuncts(arg)]
-    return [condition]
 
 
 def push_filters(step: Step, conditions: Sequence[a.Expression]) -> Step:

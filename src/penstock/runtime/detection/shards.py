@@ -103,4 +103,4 @@ class ShardCache:
 
 
 SHARD_CACHE = ShardCache()
-"""The keeper of this process; it must live in a module, not in a closure."""
+"""The shards that this process has; it must live in a module, not in a closure."""
