@@ -184,7 +184,8 @@ def _grown(array: np.ndarray, capacity: int, used: int) -> np.ndarray:
 
 def _moved(array: np.ndarray, kept: np.ndarray, capacity: int) -> np.ndarray:
     moved = np.empty((*array.shape[:-1], capacity), np.int64)
-    moved[..., : len(kept)] = array[..., kept]
+    for row, target in zip(np.atleast_2d(array), np.atleast_2d(moved), strict=True):
+        row.take(kept, out=target[: len(kept)], mode="clip")  # other modes fill a copy of `out`
     return moved
 
 
