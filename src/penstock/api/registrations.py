@@ -183,7 +183,7 @@ class Registrations:
                     hint='as in add_rules("rdfs") or add_rules("my.rq")',
                 )
             if isinstance(each, str) and any(sign in each for sign in "{#\n"):
-                self._rule_texts.append(read_rules(each, name="rule"))
+                self._rule_texts.append(read_rules(each, address=_here(), name="rule"))
             else:
                 self._rules.append(each if isinstance(each, str) else Path(each))
         return self
@@ -194,7 +194,12 @@ class Registrations:
         return tuple(ruleset(self._rules, self._rule_texts))
 
     def add_query(
-        self, query: str | os.PathLike[str], *, name: str | None = None, language: str | None = None
+        self,
+        query: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        language: str | None = None,
+        base: str | None = None,
     ) -> Self:
         """Registers a query: a file (a path object or a name that ends in .rq), or its text.
 
@@ -202,6 +207,9 @@ class Registrations:
         name, name-2 and so on, whatever REGISTER calls them; a stream that it names keeps its IRI. INSERT …
         WHERE … is a rule as in `add_rules`. `language` is one of ep-sparql, sparql, cqels-cep, c-sparql and
         rsp-ql; without it the ending tells, or the text.
+
+        Relative IRIs are completed by BASE in the text, otherwise by `base`: by default the file's own
+        address, and of a text that of the current directory.
         """
         if not isinstance(query, (str, os.PathLike)):
             raise UsageError(
@@ -210,10 +218,11 @@ class Registrations:
             )
         name = text_or_none(name, "the name of a query")
         language = text_or_none(language, "language")
+        base = iri_or_none(base, "base")
         if isinstance(query, os.PathLike) or _names_file(query):
-            found = pipeline.read(query, language=language, name=name)
+            found = pipeline.read(query, language=language, name=name, base=base)
         else:
-            found = read_rules(query, language=language, origin=name, name=name)
+            found = read_rules(query, language=language, origin=name, address=base or _here(), name=name)
         queries = pipeline.in_scope(found.queries, self.query_scope)
         self.queries += queries if name is None else [replace(query, name=name) for query in queries]
         self._rule_texts.append(found)
@@ -233,6 +242,11 @@ def _place(path: str | os.PathLike[str]) -> str:
     """A path that means the same in the workers, which keep a working directory of their own."""
     text = os.fspath(path)
     return text if text == STANDARD_INPUT else os.path.abspath(text)
+
+
+def _here() -> str:
+    """The address of the current directory, which completes relative IRIs of texts that have no file."""
+    return f"{Path.cwd().as_uri().rstrip('/')}/"
 
 
 def _shown_path(path: str) -> str:

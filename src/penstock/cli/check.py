@@ -8,6 +8,7 @@ import typer
 
 from penstock.cli.options import (
     AllRules,
+    Base,
     Debug,
     Feed,
     Graphs,
@@ -43,6 +44,7 @@ def check(
     query_scope: QueryScope = None,
     map: MapFile = None,
     language: Language = None,
+    base: Base = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -61,15 +63,17 @@ def check(
     existing_queries(queries)
     from penstock import pipeline
     from penstock.algebra.scopes import scope_named
+    from penstock.api.arguments import iri_or_none
     from penstock.decode.mapping.document import read_map
     from penstock.knowledge.graphs import read_graphs
     from penstock.rules.executors import RuleConfig
     from penstock.rules.library import ruleset
 
+    base = iri_or_none(base, "base")
     texts, errors = [], 0
     for path in queries:
         try:
-            texts.append(pipeline.read(path, language=language))
+            texts.append(pipeline.read(path, language=language, base=base))
         except InputError as problem:
             errors += 1
             show_error(problem.render())
@@ -88,7 +92,7 @@ def check(
         graphs = [read_named(text, "--graph") for text in graph]
         graphs += [Named(None, read_named(text, "--ontology").source) for text in ontology]
         if any(query.query.continuous for query in parsed):  # what a window shows depends on what is known
-            graphs = [part for each in graphs for part in read_graphs(each.source, each.iri)]
+            graphs = [part for each in graphs for part in read_graphs(each.source, each.iri, base)]
         bound = None if within is None else read_duration(within, "--within")
         entailment = RuleConfig(tuple(found), scope_named(scope), bound, all_rules)
         options = {"feed": feed, "entailment": entailment, "repeats": repeats}

@@ -163,8 +163,9 @@ Base = Annotated[
     typer.Option(
         "--base",
         metavar="IRI",
-        help="What relative IRIs in streams and graphs are resolved against. Without it, elements"
-        " that have one are rejected; in a graph the file's own address is the base.",
+        help="What relative IRIs in queries, streams and graphs are resolved against. Without it, elements"
+        " that have one are rejected; in a graph, and in a query without BASE, the file's own address is"
+        " the base.",
     ),
 ]
 Feed = Annotated[
@@ -286,5 +287,5 @@ def add_inputs(
         inputs.append(named.source)
         engine.add_ontology(named.source, base=base)
     for path in queries:
-        engine.add_query(path, language=language)
+        engine.add_query(path, language=language, base=base)
     return inputs

@@ -145,6 +145,7 @@ def parse(
     *,
     language: str | None = None,
     base: str | None = None,
+    address: str | None = None,
     origin: str | None = None,
     name: str | None = None,
     longest: int = LONGEST,
@@ -152,17 +153,18 @@ def parse(
 ) -> Module:
     """A text as a module: its statements as algebra.
 
-    Without `language`, the ending of `origin` says what it is in, or else the text itself. `base` completes
-    relative IRIs; `origin` is named in errors, and the statements are called after it or as `name` says.
+    Without `language`, the ending of `origin` says what it is in, or else the text itself. `base` is
+    as BASE at its beginning; without one, relative IRIs are completed by `address`, where the text was found.
+    `origin` is named in errors, and the statements are called after it or as `name` says.
     """
     path = PurePath(origin or "")
     chosen = ENDINGS.get(path.suffix.lower()) if language is None else language_named(language)
-    if base is not None:
+    for given in (each for each in (base, address) if each is not None):
         try:
-            NamedNode(base)
+            NamedNode(given)
         except ValueError as problem:
             raise UsageError(
-                f"the base {base!r} is not an absolute IRI: {problem}",
+                f"the base {given!r} is not an absolute IRI: {problem}",
                 hint="give it in full, as in http://example.org/",
             ) from None
     if len(text) > longest:
@@ -176,7 +178,7 @@ def parse(
         source = QueryText(text, origin)
         chosen = chosen or _language_of(source.text)
         others = tuple(other for other in LANGUAGES.values() if other is not chosen)
-        names = Names(source, base)
+        names = Names(source, base, address)
         for tree in syntax_tree(source, chosen, others).children:
             if names.declare(tree):
                 continue

@@ -50,12 +50,15 @@ _REFERENCE = re.compile(
 class Names:
     """The prologue as far as it was read: turns IRI tokens into IRIs.
 
-    What is declared again holds from there on.
+    What is declared again holds from there on. `base` is what the text itself is taken to declare; where
+    it declares none, the address at which it was found completes what is written in it (RFC 3986, 5.1),
+    and nothing else: what a query is and gives does not depend on where its file lies.
     """
 
-    def __init__(self, source: QueryText, base: str | None = None) -> None:
+    def __init__(self, source: QueryText, base: str | None = None, address: str | None = None) -> None:
         self.source = source
         self.base = base
+        self.address = address
         self.prefixes: dict[str, str] = {}
         self._in_force: tuple[tuple[str, str], ...] | None = ()
 
@@ -113,13 +116,14 @@ class Names:
         reference = token[1:-1]
         if _REFERENCE.fullmatch(reference)[1] is not None:
             return reference
-        if self.base is None:
+        base = self.base or self.address
+        if base is None:
             raise self.source.error(
                 f"the IRI {token} is relative, and there is no base to complete it",
                 token,
                 "write the IRI in full, or begin the query with BASE <http://example.org/>",
             )
-        return resolve(reference, self.base)
+        return resolve(reference, base)
 
     def _unknown_prefix(self, prefix: str, token: Token):
         if token.startswith("::", len(prefix)):

@@ -19,11 +19,17 @@ def parse(
     return [query for path in paths for query in read(path, language=language, name=name).queries]
 
 
-def read(path: str | Path, *, language: str | None = None, name: str | None = None) -> RuleText:
-    """What a file holds: queries (CONSTRUCT rules among them), and rules that are written as INSERT."""
+def read(
+    path: str | Path, *, language: str | None = None, name: str | None = None, base: str | None = None
+) -> RuleText:
+    """What a file holds: queries (CONSTRUCT rules among them), and rules that are written as INSERT.
+
+    Relative IRIs are completed by BASE of the text, or else by `base`, by default the file's own address.
+    """
     path = Path(path)
+    address = base or path.absolute().as_uri()
     try:
-        return read_rules(_read(path), language=language, origin=str(path), name=name)
+        return read_rules(_read(path), language=language, origin=str(path), address=address, name=name)
     except QueryError as error:
         if language is None and path.suffix and path.suffix.lower() not in (*ENDINGS, ".txt"):
             known = f"the endings of queries are {', '.join(ENDINGS)}; was {path.name} meant as one?"

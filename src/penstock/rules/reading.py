@@ -98,15 +98,20 @@ class _Draft:
 
 
 def read_rules(
-    text: str, *, origin: str | None = None, language: str | None = None, name: str | None = None
+    text: str,
+    *,
+    origin: str | None = None,
+    address: str | None = None,
+    language: str | None = None,
+    name: str | None = None,
 ) -> RuleText:
-    """The rules and queries of a text; errors name the rule that they are in."""
+    """The rules and queries of a text, found at an address; errors name the rule that they are in."""
     if not _HIDING.sub("", text).strip("\ufeff \t\r\n;"):  # it may do nothing but drop rules
         found = _Reader(Module(statements=(), text=text, origin=origin, language="")).read()
         if found.drops:
             return found
     try:
-        module = parse(text, origin=origin, language=language, name=name)
+        module = parse(text, origin=origin, address=address, language=language, name=name)
     except QueryError as error:
         if error.span is not None and (rule := _rule_at(text, error.span.line)):
             error.message = f"rule {rule}: {error.message}"
@@ -122,7 +127,7 @@ def read_file(path: Path, *, language: str | None = None) -> RuleText:
         raise InputError(f"{path} is not UTF-8 text: {problem.reason}") from None
     except OSError as problem:
         raise UsageError(f"cannot read {path}: {problem.strerror}") from None
-    return read_rules(text, origin=str(path), language=language)
+    return read_rules(text, origin=str(path), address=path.absolute().as_uri(), language=language)
 
 
 def files_at(path: Path) -> list[Path]:
