@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class Vocabulary:
+class Namespace:
     """A namespace: `XSD.integer` is the NamedNode, `XSD["int"]` too."""
 
     def __init__(self, base: str) -> None:
@@ -46,11 +46,11 @@ class Vocabulary:
         return getattr(self, name)
 
 
-XSD = Vocabulary("http://www.w3.org/2001/XMLSchema#")
-RDF = Vocabulary("http://www.w3.org/1999/02/22-rdf-syntax-ns#")
-PROV = Vocabulary("http://www.w3.org/ns/prov#")
-RDFS = Vocabulary("http://www.w3.org/2000/01/rdf-schema#")
-OWL = Vocabulary("http://www.w3.org/2002/07/owl#")
+XSD = Namespace("http://www.w3.org/2001/XMLSchema#")
+RDF = Namespace("http://www.w3.org/1999/02/22-rdf-syntax-ns#")
+PROV = Namespace("http://www.w3.org/ns/prov#")
+RDFS = Namespace("http://www.w3.org/2000/01/rdf-schema#")
+OWL = Namespace("http://www.w3.org/2002/07/owl#")
 
 
 def from_rdflib(term: Any) -> Term:

@@ -25,7 +25,7 @@ from penstock.columns.terms import TermTable
 from penstock.engine.exchange import match, spread, texts_for
 from penstock.engine.program import Program
 from penstock.plan.catalog import StreamName
-from penstock.plan.sources import Stream, Window
+from penstock.plan.sources import Stream, WindowSource
 from penstock.plan.steps import Scan
 from penstock.timeline import FOREVER, NEVER, TIMELESS_END, TIMELESS_START, format_instant
 
@@ -142,7 +142,7 @@ def _changes_for(program: Program, stream: int, changes: list[Change]) -> Iterab
 def _scans_of_window(program: Program, stream: int) -> Iterable[tuple[str, Scan]]:
     for name, step in zip(program.digests, program.network.steps, strict=True):
         sources = step.sources if isinstance(step, Scan) else ()
-        if any(isinstance(source, Window) and Stream(stream) in source.streams for source in sources):
+        if any(isinstance(source, WindowSource) and Stream(stream) in source.streams for source in sources):
             yield name, step
 
 

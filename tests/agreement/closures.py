@@ -27,7 +27,7 @@ from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.reason.closing import Closure
 from penstock.reason.conflicts import Conflict
 from penstock.reason.elements import ElementReasoner
-from penstock.reason.leading import Limits
+from penstock.reason.leading import MemoLimits
 from penstock.reason.running import Options
 from penstock.rules import library
 from penstock.rules.reading import read_rules
@@ -36,7 +36,7 @@ from penstock.terms import BlankNode, NamedNode, Term
 
 KEY = 7
 MOST_QUADS = 1500
-TINY = Limits(cells=2, misses=1, harm=1, ways=1, heads=1, room=40, epoch=3)
+TINY = MemoLimits(cells=2, misses=1, harm=1, ways=1, heads=1, room=40, epoch=3)
 """Cases whose fixpoint is larger are left out."""
 
 
@@ -115,7 +115,7 @@ def handed_over(case: ClosureCase, random: Random) -> ClosureCase:
         leaving=tuple(sorted(random.randint(0, len(case.passing)) for _ in range(random.choice((0, 1, 3))))),
         options=Options(
             *(random.random() < 0.7 for _ in range(3)),
-            memory=random.choice([TINY, Limits(cells=4, harm=3, epoch=9), Limits()]),
+            memory=random.choice([TINY, MemoLimits(cells=4, harm=3, epoch=9), MemoLimits()]),
             at_a_time=random.choice([3, 40, Options().at_a_time]),
         ),
     )

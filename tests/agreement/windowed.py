@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from penstock.algebra.windows import Kind, WindowSpec
 from penstock.plan import steps
 from penstock.plan.planning import Plan
-from penstock.plan.sources import RuleGraph, Source, Stream, Window
+from penstock.plan.sources import RuleGraph, Source, Stream, WindowSource
 from penstock.plan.steps import Step
 
 _ANY = WindowSpec(Kind.LANDMARK)  # when its rows come and leave is told with them
@@ -55,7 +55,7 @@ def _window(scan: steps.Scan, changing: Collection[int], derived: bool) -> steps
 
 def _changing(source: Source, changing: Collection[int], derived: bool) -> Source:
     if isinstance(source, Stream) and source.place in changing:
-        return Window(frozenset((source,)), _ANY)
+        return WindowSource(frozenset((source,)), _ANY)
     if isinstance(source, RuleGraph):
         return replace(source, retractable=derived)
     return source

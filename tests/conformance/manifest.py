@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, parse
 
-from penstock.terms import RDF, Term, Vocabulary
+from penstock.terms import RDF, Namespace, Term
 
-MF = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
-QT = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
-SD = Vocabulary("http://www.w3.org/ns/sparql-service-description#")
+MF = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
+QT = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
+SD = Namespace("http://www.w3.org/ns/sparql-service-description#")
 
 # The address the suites are published under: relative IRIs in them are relative to it.
 PUBLISHED = "http://www.w3.org/2009/sparql/docs/tests/data-sparql11/"

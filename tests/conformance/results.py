@@ -26,9 +26,9 @@ from pyoxigraph import (
 )
 
 from conformance.manifest import Description
-from penstock.terms import RDF, XSD, Term, Vocabulary
+from penstock.terms import RDF, XSD, Namespace, Term
 
-RS = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/result-set#")
+RS = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/result-set#")
 
 Row = dict[str, Term]
 

@@ -22,7 +22,7 @@ from penstock.columns.ids import id_of
 from penstock.columns.terms import TermTable
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.decoder import Decoder, decode_file
-from penstock.decode.limits import Limits
+from penstock.decode.limits import InputLimits
 from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import Occurrences, concat
 from penstock.decode.times import TimePredicates
@@ -173,7 +173,7 @@ def test_lines_that_are_left_out_shift_no_number(tmp_path):
     long = '<urn:s> <urn:p> "' + "x" * 500 + '" <urn:e0#t=2026-01-01T12:00:00Z> .\n'
     text = line.format(1, 1) + long + line.format(2, 2) + long + line.format(3, 3)
     path.write_text(text)
-    limits = Limits(line=200, document=10_000)
+    limits = InputLimits(line=200, document=10_000)
     whole = rows_by_element(concat(decode_file(path, named=True, limits=limits)))
     assert len(whole) == 3
     for cut in range(0, len(text), 13):

@@ -20,21 +20,21 @@ from penstock.decode.compression import CompressedReader
 from penstock.decode.decoder import Decoder, decode_file
 from penstock.decode.documents import EXPANSION
 from penstock.decode.formats import Compression
-from penstock.decode.limits import DEEPEST, Limits, parse_size, told
+from penstock.decode.limits import DEEPEST, InputLimits, parse_size, told
 from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import concat
 from penstock.decode.portions import portions
 from penstock.decode.splitting import STATEMENT
 from penstock.errors import UsageError
 
-SMALL = Limits(line=120, document=1000)
+SMALL = InputLimits(line=120, document=1000)
 
 
 def quad(text: str, n: int = 0) -> str:
     return f'<x:s> <x:p> "{text}" <x:g{n}#t=2026-01-01T00:00:{n % 60:02d}Z> .\n'
 
 
-def read(path, data: bytes, limits: Limits = SMALL, **options):
+def read(path, data: bytes, limits: InputLimits = SMALL, **options):
     path.write_bytes(data)
     return concat(decode_file(path, limits=limits, source="s", **options))
 
@@ -111,7 +111,10 @@ def test_documents_over_the_limit_are_one_reject(tmp_path, suffix):
         found = read(tmp_path / f"a.jsonld{suffix}", packed(suffix, pretty), piece_bytes=piece)
         assert len(found) == 0 and len(found.rejects) == 1
         found = read(
-            tmp_path / f"a.jsonld{suffix}", packed(suffix, pretty), Limits(120, 10_000), piece_bytes=piece
+            tmp_path / f"a.jsonld{suffix}",
+            packed(suffix, pretty),
+            InputLimits(120, 10_000),
+            piece_bytes=piece,
         )
         assert len(found) == 40 and not found.rejects
     lines = (json.dumps({**node, "@graph": node["@graph"][:2]}) + "\n").encode() * 30
@@ -202,7 +205,7 @@ def test_rows_that_repeat_long_texts_without_end_are_rejected(tmp_path, monkeypa
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table(rows), path, compression="none")
     stored = pq.read_metadata(path).row_group(0).total_byte_size
-    limits = Limits(line=120, document=1000)
+    limits = InputLimits(line=120, document=1000)
     map_ = {
         "@context": "http://www.w3.org/ns/csvw",
         "tableSchema": {"aboutUrl": "{+s}", "columns": [{"name": "o", "propertyUrl": "x:p"}]},
@@ -215,7 +218,9 @@ def test_rows_that_repeat_long_texts_without_end_are_rejected(tmp_path, monkeypa
     assert sum(long in fact for fact in facts(found)) == used
     assert sum("short" in fact for fact in facts(found)) == count // 2
     assert [line for line, _ in reasons(found)] == list(range(2 * used + 2, count + 1, 2))
-    whole = concat(decode_file(path, limits=Limits(line=120, document=10**6), piece_bytes=piece, **options))
+    whole = concat(
+        decode_file(path, limits=InputLimits(line=120, document=10**6), piece_bytes=piece, **options)
+    )
     assert len(whole) == count and not whole.rejects
 
 
@@ -324,4 +329,4 @@ def test_sizes_are_written_as_people_write_them():
             parse_size(text)
     for line, document in ((0, 1), (1 << 40, 1 << 50), (100, 99)):
         with pytest.raises(UsageError):
-            Limits(line, document)
+            InputLimits(line, document)

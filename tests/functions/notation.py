@@ -8,7 +8,7 @@ from pyoxigraph import RdfFormat, parse
 
 from penstock.algebra.nodes import Call, Var
 from penstock.functions.errors import ExpressionError
-from penstock.functions.evaluate import Context, evaluate
+from penstock.functions.evaluate import EvaluationContext, evaluate
 from penstock.terms import Term
 
 ERROR = "error"
@@ -39,11 +39,11 @@ def expression(written):
     return term(written)
 
 
-def value(written, context: Context | None = None, **bindings: str) -> Term | str:
+def value(written, context: EvaluationContext | None = None, **bindings: str) -> Term | str:
     """The value of an expression, or ERROR."""
     bound = {name: term(text) for name, text in bindings.items()}
     try:
-        return evaluate(expression(written), bound.get, context or Context())
+        return evaluate(expression(written), bound.get, context or EvaluationContext())
     except ExpressionError:
         return ERROR
 

@@ -18,7 +18,7 @@ from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
 from penstock.engine.expressions import Evaluator
 from penstock.functions.errors import ExpressionError
-from penstock.functions.evaluate import Context, evaluate
+from penstock.functions.evaluate import EvaluationContext, evaluate
 from penstock.terms import RDF, XSD, Literal, NamedNode, Term
 
 Written = tuple | str | Literal
@@ -70,7 +70,7 @@ def ours(written: Written, rows: Sequence[Row]) -> list[Term | None]:
         with localcontext() as strict:
             strict.traps[Inexact] = True  # nothing may be rounded by the way
             try:
-                values.append(evaluate(expression, bindings.get, Context()))
+                values.append(evaluate(expression, bindings.get, EvaluationContext()))
             except ExpressionError:
                 values.append(None)
     return values

@@ -12,7 +12,7 @@ from penstock.columns.terms import TermTable
 from penstock.columns.texts import Texts, absolute, joined
 from penstock.functions.columnar import distinct, is_made_of_texts, made_of_texts
 from penstock.functions.errors import ExpressionError
-from penstock.functions.evaluate import Context, compile_term
+from penstock.functions.evaluate import EvaluationContext, compile_term
 from penstock.terms import RDF, XSD, BlankNode, Literal, NamedNode, Term
 
 X, Y = Var("x"), Var("y")
@@ -67,7 +67,7 @@ ODD: list[Term] = [
 
 def one_by_one(expression: Expression, row: dict[str, Term | None]) -> Term | None:
     try:
-        return compile_term(expression)(row.get, Context())
+        return compile_term(expression)(row.get, EvaluationContext())
     except ExpressionError:
         return None
 

@@ -19,7 +19,7 @@ from penstock.algebra.nodes import (
     Var,
 )
 from penstock.functions.chance import extended, solution_seed
-from penstock.functions.evaluate import Context, arity, evaluate, holds, known_function
+from penstock.functions.evaluate import EvaluationContext, arity, evaluate, holds, known_function
 from penstock.terms import BlankNode, NamedNode
 from penstock.timeline import parse_instant
 
@@ -104,7 +104,7 @@ def test_functional_forms(written, answer):
     ],
 )
 def test_a_filter_holds_for_the_effective_boolean_value(written, truth):
-    assert holds(expression(written), {}.get, Context()) is truth
+    assert holds(expression(written), {}.get, EvaluationContext()) is truth
 
 
 @pytest.mark.parametrize("written", [":iri", '"x"^^:unknown', '"2026-01-01"^^xsd:date'])
@@ -121,7 +121,7 @@ def test_exists_asks_the_context_for_the_pattern():
         asked.append(asked_pattern)
         return len(asked) == 1
 
-    context = Context(exists=exists)
+    context = EvaluationContext(exists=exists)
     assert evaluate(Exists(pattern), {}.get, context) == term("true")
     assert holds(Call("!", (Exists(pattern),)), {}.get, context)
     assert asked == [pattern, pattern]
@@ -129,12 +129,12 @@ def test_exists_asks_the_context_for_the_pattern():
 
 def test_aggregates_belong_to_groups():
     with pytest.raises(TypeError):
-        evaluate(Aggregate("SUM", Var("x")), {}.get, Context())
+        evaluate(Aggregate("SUM", Var("x")), {}.get, EvaluationContext())
 
 
 # --- time --------------------------------------------------------------------------------
 
-TIMED = Context(
+TIMED = EvaluationContext(
     start=parse_instant("2026-01-31T12:00:00Z"),
     end=parse_instant("2026-01-31T13:05:00.250Z"),
     now=parse_instant("2026-02-01T00:00:00Z"),
@@ -160,16 +160,16 @@ def test_time_functions_see_the_interval_of_the_solution(written, answer):
 
 @pytest.mark.parametrize("name", ["GETSTARTTIME", "GETENDTIME", "GETDURATION"])
 def test_a_timeless_solution_has_no_times(name):
-    assert value((name,), Context(now=5)) == ERROR
+    assert value((name,), EvaluationContext(now=5)) == ERROR
 
 
 # --- chance ------------------------------------------------------------------------------
 
 
 def test_random_functions_repeat_for_the_same_solution_and_differ_for_another():
-    here = Context(seed=solution_seed([("x", term("1"))], 10, 20))
-    there = Context(seed=solution_seed([("x", term("2"))], 10, 20))
-    later = Context(seed=solution_seed([("x", term("1"))], 10, 21))
+    here = EvaluationContext(seed=solution_seed([("x", term("1"))], 10, 20))
+    there = EvaluationContext(seed=solution_seed([("x", term("2"))], 10, 20))
+    later = EvaluationContext(seed=solution_seed([("x", term("1"))], 10, 21))
     for name in ("RAND", "UUID", "STRUUID", "BNODE"):
         drawn = value((name,), here)
         assert drawn == value((name,), here)
@@ -199,7 +199,7 @@ def test_two_calls_in_one_expression_are_two_draws():
 
 def test_forms_of_random_values():
     for seed in range(50):
-        context = Context(seed=seed)
+        context = EvaluationContext(seed=seed)
         assert 0 <= float(value(("RAND",), context).value) < 1
         text = value(("STRUUID",), context).value
         assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-\w{12}", text)
@@ -208,7 +208,7 @@ def test_forms_of_random_values():
 
 
 def test_bnode_with_a_label_is_one_node_per_solution_and_label():
-    one, other = Context(seed=1), Context(seed=2)
+    one, other = EvaluationContext(seed=1), EvaluationContext(seed=2)
     node = value(("BNODE", '"a"'), one)
     assert isinstance(node, BlankNode)
     assert value(("BNODE", ("CONCAT", '"a"', '""')), replace(one, place="elsewhere")) == node
@@ -231,9 +231,9 @@ def test_known_functions():
 
 def test_an_unknown_function_or_a_wrong_number_of_arguments_is_an_error():
     unknown = Call("<http://example.org/f>", (term("1"),))
-    assert not holds(unknown, {}.get, Context())
+    assert not holds(unknown, {}.get, EvaluationContext())
     fallback = Call("COALESCE", (unknown, term("1")))
-    assert evaluate(fallback, {}.get, Context()) == term("1")
+    assert evaluate(fallback, {}.get, EvaluationContext()) == term("1")
     assert value(("STRLEN", '"a"', '"b"')) == ERROR
     assert value(("xsd:integer",)) == ERROR
     assert value(("IF", T, "1")) == ERROR

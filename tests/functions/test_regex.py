@@ -7,7 +7,7 @@ import re
 import pytest
 
 from penstock.functions.errors import ExpressionError, LimitError, take_refused
-from penstock.functions.regex import Limits, compiled, matches, replace
+from penstock.functions.regex import RegexLimits, compiled, matches, replace
 
 # Each of these takes a backtracking engine longer than anybody waits.
 ATTACKS = [
@@ -52,28 +52,28 @@ def test_what_is_too_large_is_refused_and_counted(pattern: str, reason: str):
 
 def test_the_limits_are_exact():
     size = compiled("ab").size
-    assert matches("xab", "ab", "", Limits(search=3 * size))
+    assert matches("xab", "ab", "", RegexLimits(search=3 * size))
     with pytest.raises(LimitError):
-        matches("xxab", "ab", "", Limits(search=3 * size))
-    assert replace("xab", "ab", "", "", Limits(search=3 * size)) == "x"
+        matches("xxab", "ab", "", RegexLimits(search=3 * size))
+    assert replace("xab", "ab", "", "", RegexLimits(search=3 * size)) == "x"
     with pytest.raises(LimitError):
-        replace("xxab", "ab", "", "", Limits(search=3 * size))
+        replace("xxab", "ab", "", "", RegexLimits(search=3 * size))
     # the first search may look at 4 bytes, the second at 2
-    assert replace("abab", "ab", "c", "", Limits(replace=6 * size)) == "cc"
+    assert replace("abab", "ab", "c", "", RegexLimits(replace=6 * size)) == "cc"
     with pytest.raises(LimitError):
-        replace("abab", "ab", "c", "", Limits(replace=6 * size - 1))
-    assert replace("aa", "a", "$0$0", "", Limits(result=6)) == "aaaa"
+        replace("abab", "ab", "c", "", RegexLimits(replace=6 * size - 1))
+    assert replace("aa", "a", "$0$0", "", RegexLimits(result=6)) == "aaaa"
     with pytest.raises(LimitError):
-        replace("aa", "a", "$0$0", "", Limits(result=5))
-    assert matches("a", "a{5}", "", Limits(repeats=5)) is False
+        replace("aa", "a", "$0$0", "", RegexLimits(result=5))
+    assert matches("a", "a{5}", "", RegexLimits(repeats=5)) is False
     with pytest.raises(LimitError):
-        matches("a", "a{6}", "", Limits(repeats=5))
+        matches("a", "a{6}", "", RegexLimits(repeats=5))
 
 
 def test_a_search_that_starts_again_and_again_is_bounded():
     """After each of its matches this one looks at all the rest of the text."""
     with pytest.raises(LimitError):
-        replace("a" * 30_000, "a*b|a", "", "", Limits(replace=10**9))
+        replace("a" * 30_000, "a*b|a", "", "", RegexLimits(replace=10**9))
 
 
 @pytest.mark.parametrize(

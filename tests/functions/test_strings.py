@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from functions.notation import ERROR, expected, term, value
-from penstock.functions.evaluate import Context
+from penstock.functions.evaluate import EvaluationContext
 
 
 def cases(*rows):
@@ -229,7 +229,7 @@ def test_replace(written, answer):
     ],
 )
 def test_iri_resolves_against_the_base(reference, answer):
-    based = Context(base="http://a/b/c/d;p?q")
+    based = EvaluationContext(base="http://a/b/c/d;p?q")
     assert value(("IRI", f'"{reference}"'), based) == term(f"<{answer}>")
     assert value(("URI", f'"{reference}"', "<http://a/b/c/d;p?q>")) == term(f"<{answer}>")
 

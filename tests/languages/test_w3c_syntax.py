@@ -12,11 +12,11 @@ from pyoxigraph import NamedNode, RdfFormat, Store
 from penstock.algebra.printing import to_sexpr
 from penstock.errors import QueryError
 from penstock.languages import UPDATES, parse, parse_query
-from penstock.terms import RDF, Vocabulary
+from penstock.terms import RDF, Namespace
 from shared_data import shared
 
-MF = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
-QT = Vocabulary("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
+MF = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
+QT = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
 
 LANGUAGES = ("sparql", "ep-sparql")
 """Those in which all of SPARQL 1.1 is written; queries of the others have windows."""

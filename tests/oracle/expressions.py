@@ -11,7 +11,7 @@ from oracle.model import Solution
 from penstock.algebra import Aggregate, Expression
 from penstock.functions import aggregates, chance
 from penstock.functions.errors import ExpressionError
-from penstock.functions.evaluate import Context, evaluate
+from penstock.functions.evaluate import EvaluationContext, evaluate
 from penstock.functions.evaluate import holds as is_true
 from penstock.functions.ordering import order_key, total_key
 from penstock.terms import Term
@@ -26,10 +26,10 @@ def _context(
     base: str | None,
     place: str = "",
     unseeded: frozenset[str] = frozenset(),
-) -> Context:
+) -> EvaluationContext:
     bindings = ((name, term) for name, term in one.mu if name not in unseeded)
     seed = chance.solution_seed(bindings, one.uncut, one.end)  # a window that moves is no new chance
-    return Context(one.start, one.end, now, exists, seed, base, place)
+    return EvaluationContext(one.start, one.end, now, exists, seed, base, place)
 
 
 def value_or_none(

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from oracle.model import Triple
-from penstock.terms import RDF, XSD, BlankNode, Literal, NamedNode, Term, Vocabulary
+from penstock.terms import RDF, XSD, BlankNode, Literal, NamedNode, Namespace, Term
 
-OWL = Vocabulary("http://www.w3.org/2002/07/owl#")
-RDFS = Vocabulary("http://www.w3.org/2000/01/rdf-schema#")
+OWL = Namespace("http://www.w3.org/2002/07/owl#")
+RDFS = Namespace("http://www.w3.org/2000/01/rdf-schema#")
 
 EX = "http://example.org/"
 CLASSES = tuple(NamedNode(f"{EX}C{n}") for n in range(5))

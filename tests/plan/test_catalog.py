@@ -23,7 +23,7 @@ from penstock.plan.sources import (
     Sources,
     Static,
     Stream,
-    Window,
+    WindowSource,
     changing,
     streams,
     timed,
@@ -117,7 +117,7 @@ def test_a_graph_that_rules_write_is_not_taken_for_a_stream():
 
 
 def test_a_window_says_that_its_rows_leave():
-    shown = frozenset((Window(frozenset((Stream(0),)), last(5)),))
+    shown = frozenset((WindowSource(frozenset((Stream(0),)), last(5)),))
     assert changing(shown) and timed(shown) and streams(shown) == {0}
     assert not changing(CATALOG.active(None).default)
     assert Compiler(RULE).pattern(RULE.pattern, Context(ActiveDataset(shown))).retractable

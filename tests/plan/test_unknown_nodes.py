@@ -269,7 +269,7 @@ def staying(number: int) -> Step:
 
 
 def known(number: int) -> Step:
-    return steps.Table(("x",), ((iri(f"x{number}"),),))
+    return steps.InlineData(("x",), ((iri(f"x{number}"),),))
 
 
 def leaving(number: int) -> Step:

@@ -17,7 +17,7 @@ from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.reason import kernel, running
 from penstock.reason.closing import Closure
 from penstock.reason.elements import ElementReasoner
-from penstock.reason.leading import Limits
+from penstock.reason.leading import MemoLimits
 from penstock.reason.running import OPTIONS, Options
 from penstock.terms import RDF, XSD, BlankNode, Literal, NamedNode, Term
 
@@ -51,7 +51,7 @@ PREDICATES = [
     NamedNode(RDF.type.value.replace("type", "first")),
     NamedNode(RDF.type.value.replace("type", "rest")),
 ]
-TINY = Options(memory=Limits(cells=2, misses=1, harm=1, ways=1, heads=1, room=40, epoch=3), at_a_time=3)
+TINY = Options(memory=MemoLimits(cells=2, misses=1, harm=1, ways=1, heads=1, room=40, epoch=3), at_a_time=3)
 """What is remembered of leading atoms is full at once, does not pay, has too many rows, each now and then."""
 NIL = NamedNode(RDF.type.value.replace("type", "nil"))
 

@@ -13,7 +13,7 @@ from tests.reason.test_selecting import found, occurrences
 from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.reason.closing import Closure
 from penstock.reason.elements import ElementReasoner
-from penstock.reason.vocabulary import Vocabulary
+from penstock.reason.vocabulary import VocabularyClauses
 from penstock.rules.library import regime
 from penstock.terms import RDF, Literal, NamedNode
 
@@ -63,7 +63,7 @@ def element(random_: random.Random) -> list:
 @pytest.mark.parametrize("seed", range(150))
 def test_what_is_wanted_is_derived_all_the_same(seed, most, monkeypatch):
     random_ = random.Random(seed)
-    monkeypatch.setattr(Vocabulary, "most", most)
+    monkeypatch.setattr(VocabularyClauses, "most", most)
     names = random_.sample(sorted(TEXTS), random_.randint(3, 9))
     program = [rule(name, TEXTS[name]) for name in names]
     program += rules(*random_.sample(["subclass", "subclasses", "domain", "range"], random_.randint(1, 4)))

@@ -13,7 +13,7 @@ from pyoxigraph import RdfFormat, parse
 from penstock.columns.terms import TermTable
 from penstock.errors import StorageError, UsageError
 from penstock.knowledge.graphs import graph_of
-from penstock.sinks.graphs import GraphColumns, GraphFile, lines_of
+from penstock.sinks.graphs import GraphColumns, GraphOutput, lines_of
 from penstock.terms import XSD, BlankNode, Literal, NamedNode
 
 TRIPLES = [
@@ -67,7 +67,7 @@ def told(*names: str | None) -> set:
 @pytest.mark.parametrize("portion", [2, 1000])
 def test_what_is_written_can_be_read(tmp_path, ending, form, compression, portion):
     path = tmp_path / "new" / f"out{ending}{compression}"
-    GraphFile(path).write([columns()], portion=portion)
+    GraphOutput(path).write([columns()], portion=portion)
     data = path.read_bytes()
     if compression == ".gz":
         data = gzip.decompress(data)
@@ -80,7 +80,7 @@ def test_what_is_written_can_be_read(tmp_path, ending, form, compression, portio
 @pytest.mark.parametrize(("ending", "form"), [(".nq", RdfFormat.N_QUADS), (".trig", RdfFormat.TRIG)])
 def test_named_graphs(tmp_path, ending, form):
     path = tmp_path / f"out{ending}"
-    file = GraphFile(path)
+    file = GraphOutput(path)
     file.check([None, "http://e/g"])
     file.write([columns(), columns("http://e/g")], portion=3)
     assert quads(path.read_bytes(), form) == told(None, "http://e/g")
@@ -101,17 +101,17 @@ def test_lines_are_triples_of_the_columns_in_their_order():
 
 
 def test_nothing_is_a_file_without_triples(tmp_path):
-    GraphFile(tmp_path / "out.nt").write([GraphColumns(None, np.empty((3, 0), np.int64), TermTable())])
+    GraphOutput(tmp_path / "out.nt").write([GraphColumns(None, np.empty((3, 0), np.int64), TermTable())])
     assert (tmp_path / "out.nt").read_bytes() == b""
 
 
 def test_standard_output(capfdbinary):
-    GraphFile("-").write([columns("http://e/g")])
+    GraphOutput("-").write([columns("http://e/g")])
     assert quads(capfdbinary.readouterr().out, RdfFormat.N_QUADS) == told("http://e/g")
 
 
 def test_a_device_takes_what_it_gets():
-    GraphFile("/dev/null").write([columns("http://e/g")])
+    GraphOutput("/dev/null").write([columns("http://e/g")])
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_a_device_takes_what_it_gets():
 def test_places_that_are_refused_before_any_work(tmp_path, name, message):
     (tmp_path / "there.nt").write_text("<http://a> <http://b> <http://c> .\n")
     with pytest.raises(UsageError, match=message):
-        GraphFile(tmp_path / name)
-    GraphFile(tmp_path / "there.nt", overwrite=True)
+        GraphOutput(tmp_path / name)
+    GraphOutput(tmp_path / "there.nt", overwrite=True)
 
 
 @pytest.mark.parametrize("ending", [".nt", ".ttl"])
 def test_formats_without_names_refuse_named_graphs(tmp_path, ending):
     with pytest.raises(UsageError, match="there is a named graph, <http://e/g>"):
-        GraphFile(tmp_path / f"out{ending}").check([None, "http://e/g"])
+        GraphOutput(tmp_path / f"out{ending}").check([None, "http://e/g"])
 
 
 def test_what_was_there_stays_until_the_new_file_is_complete(tmp_path):
@@ -146,17 +146,17 @@ def test_what_was_there_stays_until_the_new_file_is_complete(tmp_path):
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        GraphFile(path, overwrite=True).write(breaking())
+        GraphOutput(path, overwrite=True).write(breaking())
     assert path.read_text() == "old\n" and os.listdir(tmp_path) == ["out.nt"]
 
 
 def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot write"):
-        GraphFile(tmp_path / "file" / "out.nt").write([columns()])
+        GraphOutput(tmp_path / "file" / "out.nt").write([columns()])
 
 
 def test_the_same_triples_are_the_same_bytes(tmp_path):
     for name in ("a.nt.gz", "b.nt.gz"):
-        GraphFile(tmp_path / name).write([columns()])
+        GraphOutput(tmp_path / name).write([columns()])
     assert (tmp_path / "a.nt.gz").read_bytes() == (tmp_path / "b.nt.gz").read_bytes()

@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from penstock.bench import windows
-from penstock.bench.windows import Rooms, Run, Sizes
+from penstock.bench.windows import MeasuredShard, Rooms, Sizes
 from penstock.engine.chains import Pairing
 from penstock.engine.tuning import Tuning
 from penstock.plan import steps
@@ -25,7 +25,7 @@ def rooms() -> Rooms:
 @pytest.mark.parametrize("ratio", [1, 10, 100])
 def test_an_element_is_joined_once_and_is_a_row_once(rooms, ratio):
     """It says when it will leave, so nobody has to take it back."""
-    run = Run(windows.opened([SIZES.query(ratio)], rooms))
+    run = MeasuredShard(windows.opened([SIZES.query(ratio)], rooms))
     run.through(rooms.occurrences())
     shard = run.shard.shard
     given = {type(step): shard.counts.given.get(i, 0) for i, step in enumerate(shard.net.steps)}
@@ -43,7 +43,7 @@ def test_equal_windows_of_different_queries_are_one(rooms):
 @pytest.mark.parametrize("tuning", [Tuning(), TINY], ids=["as always", "tiny"])
 def test_every_slide_answers_as_pyoxigraph_does_over_the_whole_window(rooms, ratio, tuning):
     closes = rooms.closes().tolist()[:: 1 if ratio == 10 else 7]
-    run = Run(windows.opened([SIZES.query(ratio)], rooms, tuning))
+    run = MeasuredShard(windows.opened([SIZES.query(ratio)], rooms, tuning))
     run.through(rooms.occurrences(), closes)
     _, expected = windows.Peer(rooms).slides(ratio, closes)
     windows.compare(run.answers, expected)

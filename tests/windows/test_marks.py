@@ -10,7 +10,14 @@ from oracle.test_windows import random_spec
 from oracle.windows import closes_at, shown_window
 from penstock.algebra.windows import Kind, Report, WindowSpec
 from penstock.engine.windows.contents import first_shown, reaches_until
-from penstock.engine.windows.marks import Interrupted, Marks, Progression, asked_regularly, closes, covered
+from penstock.engine.windows.marks import (
+    Marks,
+    Progression,
+    RestrictedProgression,
+    asked_regularly,
+    closes,
+    covered,
+)
 from penstock.timeline import FOREVER
 
 TIMES = np.arange(-40, 90)
@@ -48,7 +55,10 @@ def test_marks_before_and_after():
         since, until = np.array(stretches[::2]), np.array(stretches[1::2])
         interrupted = random.random() < 0.5
         marks = Marks(
-            low, high, listed, [Interrupted(each, since, until) if interrupted else each for each in regular]
+            low,
+            high,
+            listed,
+            [RestrictedProgression(each, since, until) if interrupted else each for each in regular],
         )
         every = [
             t

@@ -332,7 +332,7 @@ class GraphPattern(Node):
 _ASKED = frozenset(name for name in vars(GraphPattern) if not name.startswith("_"))
 
 
-class Atom(GraphPattern):
+class LeafPattern(GraphPattern):
     """The base of patterns without parts: what variables they bind, they find."""
 
     @property

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Union
 from penstock.algebra.base import (
     SIDES,
     Aggregate,
-    Atom,
     Bound,
     Expression,
+    LeafPattern,
     Modifier,
     Node,
     StateNeed,
@@ -49,7 +49,7 @@ class TriplePattern(Node):
 
 
 @node
-class BGP(Atom):
+class BGP(LeafPattern):
     """Triples that may come from several stream elements; the interval is their hull.
 
     The scope may be narrower: then all of them come from one element. `BGP(())` is the unit: one
@@ -79,7 +79,7 @@ class BGP(Atom):
 
 
 @node
-class PathPattern(Atom):
+class PathPattern(LeafPattern):
     """A property path that is not a plain predicate."""
 
     subject: TermOrVar
@@ -370,7 +370,7 @@ class Graph(Modifier):
 
 
 @node
-class Values(Atom):
+class Values(LeafPattern):
     """Inline data; None is UNDEF. Its solutions are timeless."""
 
     vars: tuple[Var, ...]

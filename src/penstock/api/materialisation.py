@@ -33,7 +33,7 @@ from penstock.reason.conflicts import Conflict, conflict_text
 from penstock.reason.running import OPTIONS, Options
 from penstock.rules.library import ruleset
 from penstock.rules.rule import Rule
-from penstock.sinks.graphs import GraphColumns, GraphFile
+from penstock.sinks.graphs import GraphColumns, GraphOutput
 from penstock.terms import triple_of
 
 Place = str | os.PathLike[str]
@@ -99,9 +99,9 @@ class Materialised:
 
     def write(self, place: Place, *, only_new: bool = False, overwrite: bool = False) -> None:
         """Writes N-Triples, N-Quads, Turtle or TriG, as the ending says; also with .gz and .zst."""
-        self.write_to(GraphFile(place, overwrite=overwrite), only_new=only_new)
+        self.write_to(GraphOutput(place, overwrite=overwrite), only_new=only_new)
 
-    def write_to(self, file: GraphFile, *, only_new: bool = False) -> None:
+    def write_to(self, file: GraphOutput, *, only_new: bool = False) -> None:
         terms = self.closure.terms
         if only_new:
             file.write([GraphColumns(None, self.inferred, terms)])

@@ -44,7 +44,7 @@ _SHORT = 'getDURATION() <= "PT5M"^^xsd:duration'
 
 
 @dataclass(frozen=True)
-class Form:
+class NegationForm:
     """A query, the columns of its answers, and the same in SQL over `r` and `pairs` (see `duckdb_answers`).
 
     SQL gives the columns, start and end, and when an answer is given.
@@ -69,7 +69,7 @@ def _over_window(select: str, extent: str, members: str, report: str = "") -> st
 
 _ENDS = ("pump", "before", "after")
 _BOTH = "?pump ?before ?after"
-MIDDLE = Form(
+MIDDLE = NegationForm(
     "SEQ(A, !B, C)",
     _over_window(
         _BOTH,
@@ -79,7 +79,7 @@ MIDDLE = Form(
     _ENDS,
     "SELECT k, v, w, t, u, u FROM pairs WHERE service IS NULL OR service < t",
 )
-FIRST = Form(
+FIRST = NegationForm(
     "SEQ(!B, C)",
     _over_window("?pump ?after", "RANGE 5m", "!{ ?pump ex:serviced ?service }, { ?pump ex:fails ?after }"),
     ("pump", "after"),
@@ -87,7 +87,7 @@ FIRST = Form(
     f"SELECT k, v, t, t, CASE WHEN earlier >= t - {WINDOW} THEN earlier + {WINDOW} + 1 ELSE t END"
     " FROM r WHERE kind = 2",
 )
-LAST = Form(
+LAST = NegationForm(
     "SEQ(A, !B), on close",
     _over_window(
         "?pump ?before",
@@ -99,20 +99,20 @@ LAST = Form(
     f"SELECT k, v, t, t, b * {WINDOW} + {WINDOW} FROM r"
     f" WHERE kind = 0 AND (later IS NULL OR (later - 1) // {WINDOW} > b)",
 )
-PLAIN = Form(
+PLAIN = NegationForm(
     "SEQ(A, C)",
     _over_window(_BOTH, "RANGE 5m", "{ ?pump ex:warns ?before }, { ?pump ex:fails ?after }"),
     _ENDS,
     "SELECT k, v, w, t, u, u FROM pairs",
 )
-PLAIN_EP = Form(
+PLAIN_EP = NegationForm(
     "A SEQ C, EP-SPARQL",
     f"{_PREFIXES}SELECT {_BOTH} WHERE {{ ?pump ex:warns ?before }} SEQ {{ ?pump ex:fails ?after }}"
     f" FILTER ({_SHORT})",
     _ENDS,
     PLAIN.sql,
 )
-MIDDLE_EP = Form(
+MIDDLE_EP = NegationForm(
     "A SEQ C, no B, EP-SPARQL",
     f"""{_PREFIXES}SELECT {_BOTH} WHERE {{
   {{ ?pump ex:warns ?before BIND (getENDTIME() AS ?warned) }}
@@ -127,7 +127,7 @@ FORMS = (MIDDLE, PLAIN, FIRST, LAST, PLAIN_EP, MIDDLE_EP)
 
 
 @dataclass(frozen=True)
-class Events:
+class PumpEvents:
     """What pumps do: the number of a kind, pump and value as ids of terms, instant; and the pumps' names."""
 
     readings: sensors.Readings
@@ -141,12 +141,12 @@ class Events:
         return len(self.kind)
 
 
-def events(count: int, pumps: int, seed: int = 7) -> Events:
+def events(count: int, pumps: int, seed: int = 7) -> PumpEvents:
     """Each pump is heard of every 100 seconds or so (`sensors`); a third of it are warnings, and so on."""
     readings = sensors.readings(count, pumps, seed)
     kind = np.random.default_rng(seed + 1).integers(0, len(KINDS), count)
     pump, value, terms = sensors.as_ids(readings)
-    return Events(readings, kind, pump, value, readings.instant, terms)
+    return PumpEvents(readings, kind, pump, value, readings.instant, terms)
 
 
 def negation() -> Iterator[Figure]:
@@ -173,7 +173,9 @@ def kernel() -> Iterator[Figure]:
         )  # fmt: skip
 
 
-def detect(data: Events, form: Form, batch: int = BATCH, tuning: Tuning = TUNING) -> list[np.ndarray]:
+def detect(
+    data: PumpEvents, form: NegationForm, batch: int = BATCH, tuning: Tuning = TUNING
+) -> list[np.ndarray]:
     """The answers of the engine, fed in batches to one shard: their columns, start, end, when given."""
     stream = StreamName(STREAM if form.over_window else None)
     program = stages.program([parse_query(form.query)], [stream], shards=1, now=0, tuning=tuning)
@@ -201,7 +203,7 @@ def detect(data: Events, form: Form, batch: int = BATCH, tuning: Tuning = TUNING
     return [np.concatenate(columns) for columns in zip(*found, strict=True)]
 
 
-def duckdb_answers(data: Events, form: Form) -> tuple[float, list[np.ndarray]]:
+def duckdb_answers(data: PumpEvents, form: NegationForm) -> tuple[float, list[np.ndarray]]:
     """The same in one shot.
 
     `r` says of each element when its pump was last serviced by then (`service`) and before (`earlier`), and
@@ -265,6 +267,6 @@ def pipeline() -> Iterator[Figure]:
             )  # fmt: skip
 
 
-def write_nquads(data: Events, directory: Path, files: int) -> list[Path]:
+def write_nquads(data: PumpEvents, directory: Path, files: int) -> list[Path]:
     """The events as N-Quads, one quad and named graph each."""
     return sensors.write_nquads(data.readings, directory, files, data.kind, KINDS)

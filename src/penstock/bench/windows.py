@@ -224,7 +224,7 @@ def measured(sizes: Sizes, ratio: int, sampled: list[int]) -> tuple[float, float
     run(Rooms(small), [small.query(2)])  # compiles
     rooms = Rooms(sizes)
     program = opened([sizes.query(ratio)], rooms)
-    run_of, batches = Run(program), rooms.occurrences()
+    run_of, batches = MeasuredShard(program), rooms.occurrences()
     before = resident()
     seconds, given = used(lambda: run_of.through(batches, sampled))
     return seconds, resident() - before, given, run_of.answers
@@ -239,11 +239,11 @@ def opened(
 
 def run(rooms: Rooms, texts: Sequence[str], tuning: Tuning = TUNING) -> tuple[float, int]:
     """Seconds of CPU and number of answers of queries over all elements."""
-    run_of, batches = Run(opened(texts, rooms, tuning)), rooms.occurrences()
+    run_of, batches = MeasuredShard(opened(texts, rooms, tuning)), rooms.occurrences()
     return used(lambda: run_of.through(batches))
 
 
-class Run:
+class MeasuredShard:
     """A shard, and what it has answered at some instants."""
 
     def __init__(self, program: Program) -> None:
@@ -303,11 +303,11 @@ def averages(sizes: Sizes) -> Iterator[Figure]:
     yield figure("windows", case, seconds / sizes.elements * 1e6, "µs/element", "pandas, anew", each)
 
 
-def averaging(rooms: Rooms, tuning: Tuning = TUNING) -> Run:
+def averaging(rooms: Rooms, tuning: Tuning = TUNING) -> MeasuredShard:
     """A run of the query that joins a slide with averages."""
     now, short, long = (ratio * rooms.sizes.slide / 1_000 for ratio in (1, SHORT, LONG))
     text = _AVERAGES.format(stream=STREAM, now=now, short=short, long=long)
-    return Run(opened([text], rooms, tuning, "rsp-ql"))
+    return MeasuredShard(opened([text], rooms, tuning, "rsp-ql"))
 
 
 def averages_anew(rooms: Rooms, sampled: Sequence[int]) -> tuple[int, Answers]:

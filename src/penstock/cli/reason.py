@@ -101,9 +101,9 @@ def reason(
             raise UsageError(f"there is no file {path}")
     from penstock.api.materialisation import materialised, read_all, refuse_conflicts
     from penstock.rules.library import ruleset
-    from penstock.sinks.graphs import GraphFile
+    from penstock.sinks.graphs import GraphOutput
 
-    file = None if out is None else GraphFile(out, overwrite=overwrite)
+    file = None if out is None else GraphOutput(out, overwrite=overwrite)
     if file is not None and file.path is not None:
         keep_apart([file.path], [*data, *ontology])
     chosen = ruleset(rules)

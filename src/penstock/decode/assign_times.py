@@ -17,7 +17,7 @@ from penstock.decode.runs import join_runs
 
 
 @dataclass
-class Written:
+class WrittenLines:
     """Canonical lines that we wrote ourselves, each with its place of origin in the input."""
 
     lines: list[bytes] = field(default_factory=list)
@@ -61,7 +61,7 @@ class TimedRows:
     open_offset: int | None = None  # where the last block begins, if it may go on in the next piece
     last: tuple[int, int] = (0, 0)  # name and number of the compact element that this ends with
     _bad: Sequence[tuple[int, int, int, int]] = ()  # fault, kind, origin, index of the written line or -1
-    _written: Written = field(default_factory=Written)
+    _written: WrittenLines = field(default_factory=WrittenLines)
 
     def faults(self, line_at: Callable[[int], bytes]) -> list[tuple[int, str]]:
         """The origin of each faulty element and what is wrong with it."""
@@ -113,7 +113,7 @@ class _Sequence:
 _NAMES = ("start", "end", "graph", "origin", "seen", "kind", "index", "place")
 
 
-def _sequence(rows: Scanned, more: Scanned, written: Written) -> _Sequence:
+def _sequence(rows: Scanned, more: Scanned, written: WrittenLines) -> _Sequence:
     other = rows.kind != COMPACT
     columns = [column[other] for column in (*rows.columns, rows.graph, rows.offset, rows.element, rows.kind)]
     columns += [np.full(len(columns[0]), -1), columns[6].copy()]
@@ -147,7 +147,7 @@ def assign_times_plain(
 def assign_times(
     rows: Scanned,
     more: Scanned,
-    written: Written,
+    written: WrittenLines,
     elements: Elements,
     carried: tuple[int, int],
     *,
@@ -195,7 +195,7 @@ def assign_times(
 
 def assign_times_in_documents(
     rows: Scanned,
-    written: Written,
+    written: WrittenLines,
     places: np.ndarray,
     numbers: Callable[[np.ndarray, np.ndarray], np.ndarray],
     *,

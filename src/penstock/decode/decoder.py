@@ -17,7 +17,7 @@ from penstock.decode.compression import CompressedReader, PlainReader, open_read
 from penstock.decode.documents import JsonLdDecoder, TrigDecoder
 from penstock.decode.elements import Elements
 from penstock.decode.formats import Compression, Format, format_named, format_of
-from penstock.decode.limits import LIMITS, Limits
+from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.lines import LineDecoder, last_newline, strict_error
 from penstock.decode.mapping.document import TableMap
 from penstock.decode.mapping.rows import MappedRows
@@ -48,7 +48,7 @@ class Decoder:
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
         base: str | None = None,
-        limits: Limits = LIMITS,
+        limits: InputLimits = LIMITS,
         map: TableMap | None = None,
         key: int = 0,
         identity: str | None = None,
@@ -209,7 +209,7 @@ def decode_file(
     end: int | None = None,
     within: tuple[int, int] | None = None,
     base: str | None = None,
-    limits: Limits = LIMITS,
+    limits: InputLimits = LIMITS,
     piece_bytes: int = PIECE,
     called: str | None = None,
     key: int = 0,

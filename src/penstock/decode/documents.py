@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from pyoxigraph import DefaultGraph, Quad, QuadParser, RdfFormat, parse
 
-from penstock.decode.assign_times import TimedRows, Written, assign_times_in_documents
+from penstock.decode.assign_times import TimedRows, WrittenLines, assign_times_in_documents
 from penstock.decode.canonical import NumberedLabels, Unusable, canonical_line
 from penstock.decode.elements import Elements
 from penstock.decode.jsonld import is_json, may_be_one, refusal, vanished
-from penstock.decode.limits import EXPANSION, LEAST_EXPANSION, LIMITS, Limits
+from penstock.decode.limits import EXPANSION, LEAST_EXPANSION, LIMITS, InputLimits
 from penstock.decode.lines import last_newline, line_at, shown, strict_error, syntax_reason
 from penstock.decode.nquads import keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject, empty
@@ -35,7 +35,7 @@ class DocumentDecoder:
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
         base: str | None = None,
-        limits: Limits = LIMITS,
+        limits: InputLimits = LIMITS,
         key: int = 0,
         elements: Elements | None = None,
     ) -> None:
@@ -52,7 +52,7 @@ class DocumentDecoder:
 
     def _assign_times(
         self,
-        written: Written,
+        written: WrittenLines,
         places: Sequence[int],
         numbers: Callable[[np.ndarray, np.ndarray], np.ndarray],
     ) -> tuple[TimedRows, list[tuple[int, int, str]]]:
@@ -100,7 +100,7 @@ class TrigDecoder(DocumentDecoder):
         if not final:
             return empty(), 0, 0
         data = bytes(data)
-        written, numbers = Written(), array("q")  # which quad of the document each line is
+        written, numbers = WrittenLines(), array("q")  # which quad of the document each line is
         places = array("q")  # and on which line of the file that stands
         bad: dict[bytes | None, tuple[int, str]] = {}
         rejects = []
@@ -132,7 +132,7 @@ class TrigDecoder(DocumentDecoder):
             bad[None] = (number, "a term is longer than 16 MiB; the rest of the document is lost")
         if bad:
             kept = [i for i, line in enumerate(written.lines) if self._about(line) not in bad]
-            written = Written([written.lines[i] for i in kept], [first_line] * len(kept))
+            written = WrittenLines([written.lines[i] for i in kept], [first_line] * len(kept))
             numbers, places = (array("q", [each[i] for i in kept]) for each in (numbers, places))
         timed, found = self._assign_times(written, places, self.elements.numbered)
         faults = [*bad.values(), *((numbers[index], reason) for _, index, reason in found)]
@@ -214,7 +214,7 @@ class JsonLdDecoder(DocumentDecoder):
             reason = self.limits.document_reason()
             return Occurrences(rejects=[Reject(self.source, 1, reason, shown(text))]), limit, 0
         documents = [(1, text)] if one else list(enumerate(text.split(b"\n"), first_line))
-        written, reasons = Written(), {}
+        written, reasons = WrittenLines(), {}
         texts = dict(documents)
         for line, document in documents:
             if document.strip() and (reason := self._write(document, line, written)):
@@ -231,7 +231,7 @@ class JsonLdDecoder(DocumentDecoder):
         rejects = [Reject(self.source, line, reason, shown(texts[line])) for line, reason in reasons.items()]
         return self._occurrences(timed, rejects), limit, text.count(b"\n")
 
-    def _write(self, document: bytes, line: int, written: Written) -> str | None:
+    def _write(self, document: bytes, line: int, written: WrittenLines) -> str | None:
         """Adds a document's quads to the written lines; or why it cannot be used."""
         if reason := refusal(document):
             return reason

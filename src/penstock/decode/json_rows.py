@@ -232,7 +232,7 @@ def _lines(data, line_begins, line_ends, names, name_ends, kinds, begins, ends, 
         )  # fmt: skip
 
 
-class Member:
+class JsonMember:
     """A value in a line that `json` has read."""
 
     __slots__ = ("kind", "text")
@@ -269,13 +269,13 @@ def load(text: bytes | str) -> Any:
     return json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_constant)
 
 
-def _members(value: Any) -> list[Member]:
+def _members(value: Any) -> list[JsonMember]:
     """The scalars of a value: of a list all its items, of an object none."""
     if value is None or isinstance(value, dict):
         return []
     if isinstance(value, list):
         return [member for each in value for member in _members(each)]
-    return [Member(value)]
+    return [JsonMember(value)]
 
 
 def _at_path(value: Any, name: str) -> Any:
@@ -310,7 +310,7 @@ def read_lines(
     )  # fmt: skip
     kinds[~plain] = _ABSENT
     faults: dict[int, str] = {}
-    extra: dict[int, list[tuple[int, Member]]] = {}  # by column: row and value
+    extra: dict[int, list[tuple[int, JsonMember]]] = {}  # by column: row and value
     for row in np.flatnonzero(~plain).tolist():
         try:
             value = load(data[begins[row] : ends[row]])
@@ -353,7 +353,7 @@ def _with(
     rows: np.ndarray,
     values: pa.Array,
     kinds: np.ndarray,
-    extra: list[tuple[int, Member]],
+    extra: list[tuple[int, JsonMember]],
     faults: dict[int, str],
 ) -> Cells:
     """Cells of plain values and of those that were read one by one, in the order of the rows."""

@@ -21,7 +21,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 @dataclass(frozen=True)
-class Limits:
+class InputLimits:
     """The largest pieces of input, in bytes after decompression."""
 
     line: int = 8 * MEBIBYTE  # of N-Quads or JSON lines; also a cell of a table, and a single term
@@ -52,7 +52,7 @@ class Limits:
         return f"the document has more than {told(self.document)}; --max-document (max_document=) allows more"
 
 
-LIMITS = Limits()
+LIMITS = InputLimits()
 
 
 def told(size: int) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 from pyoxigraph import Quad, RdfFormat, parse
 
-from penstock.decode.assign_times import Written, assign_times, assign_times_plain
+from penstock.decode.assign_times import WrittenLines, assign_times, assign_times_plain
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.elements import Elements
-from penstock.decode.limits import LIMITS, Limits
+from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.nquads import ODD, keep_table, scan
 from penstock.decode.occurrences import Occurrences, Reject
 from penstock.decode.times import TimePredicates
@@ -95,7 +95,7 @@ class LineDecoder:
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
         base: str | None = None,  # N-Quads has no relative IRIs
-        limits: Limits = LIMITS,
+        limits: InputLimits = LIMITS,
         key: int = 0,
         elements: Elements | None = None,
     ) -> None:
@@ -172,10 +172,10 @@ class LineDecoder:
 
     def _parse_odd(
         self, data: bytes | memoryview, begins: np.ndarray, ends: np.ndarray
-    ) -> tuple[Written, list[tuple[int, str]]]:
+    ) -> tuple[WrittenLines, list[tuple[int, str]]]:
         """What pyoxigraph makes of the lines that the scanner left alone."""
         view = memoryview(data)
-        written, bad = Written(), []
+        written, bad = WrittenLines(), []
         places = list(zip(begins.tolist(), ends.tolist(), strict=True))
         for i in range(0, len(places), _TOGETHER):
             some = places[i : i + _TOGETHER]

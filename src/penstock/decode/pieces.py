@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.decode.compression import CompressedReader, PlainReader
-from penstock.decode.limits import Limits
+from penstock.decode.limits import InputLimits
 from penstock.decode.lines import last_newline, shown
 
 _SHOWN = 2048
@@ -19,7 +19,7 @@ class LinePieces:
     keeps a view of it.
     """
 
-    def __init__(self, reader: PlainReader | CompressedReader, limits: Limits, piece_bytes: int) -> None:
+    def __init__(self, reader: PlainReader | CompressedReader, limits: InputLimits, piece_bytes: int) -> None:
         self._reader = reader
         self._limit = limits.line
         self._buffer = bytearray(max(1, piece_bytes))

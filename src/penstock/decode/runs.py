@@ -51,7 +51,7 @@ def _join(kind, graph, place, seen, unsure, name, begin, element, taken, belongs
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class ElementRuns:
     """Where elements begin."""
 
     element: np.ndarray  # of the COMPACT and TOLD rows that were given
@@ -76,7 +76,7 @@ def join_runs(
     unsure: np.ndarray,
     carried: tuple[int, int],
     last: tuple[int, int],
-) -> Runs:
+) -> ElementRuns:
     """The elements of a piece, from its rows in their order: the scanner's, and those of the full parser.
 
     The scanner's compact rows are not among them; its ODD and BREAK rows tell of them (`seen`: where the
@@ -90,4 +90,4 @@ def join_runs(
     )
     if last[1] != NONE:
         name, begin = last[0], really if last[1] == run else last[1]
-    return Runs(element, taken[:joined], belongs[:joined], more - joined, (int(name), int(begin)))
+    return ElementRuns(element, taken[:joined], belongs[:joined], more - joined, (int(name), int(begin)))

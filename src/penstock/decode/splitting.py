@@ -12,7 +12,7 @@ from pyoxigraph import RdfFormat, parse
 
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.formats import Format
-from penstock.decode.limits import LIMITS, Limits
+from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.times import TimePredicates
 
 # No part is tried twice (`*+`, bounds): on hostile lines going back would take hours, or gigabytes.
@@ -24,10 +24,10 @@ STATEMENT = re.compile(
 _COMPACT = b"#t="
 
 
-class Names:
+class LineElements:
     """Which elements lines belong to, as the decoder sees it: lines that it rejects belong to none."""
 
-    def __init__(self, times: TimePredicates | None = None, limits: Limits = LIMITS) -> None:
+    def __init__(self, times: TimePredicates | None = None, limits: InputLimits = LIMITS) -> None:
         self._times = times or TimePredicates()
         predicates = (self._times.at, self._times.started, self._times.ended)
         self._statements = frozenset(str(p).encode() for p in predicates)
@@ -85,7 +85,7 @@ def align(
     begin: int = 0,
     end: int | None = None,
     enough: int | None = None,
-    limits: Limits = LIMITS,
+    limits: InputLimits = LIMITS,
 ) -> int:
     """The first place at or after `offset` where a piece may begin.
 
@@ -103,7 +103,7 @@ def align(
         return end
     if format is not Format.NQUADS:
         return at
-    names = Names(times, limits)
+    names = LineElements(times, limits)
     last = last_names(names, data, at, begin)
     while at < enough:
         after = data.find(b"\n", at, end) + 1 or end
@@ -116,7 +116,7 @@ def align(
     return at
 
 
-def last_names(names: Names, data: bytes | mmap.mmap, at: int, begin: int = 0) -> list[bytes]:
+def last_names(names: LineElements, data: bytes | mmap.mmap, at: int, begin: int = 0) -> list[bytes]:
     """The names of the last line before a place that has any: neutral lines belong to what stands before."""
     while at > begin:
         before = data.rfind(b"\n", begin, at - 1) + 1 or begin
@@ -127,7 +127,7 @@ def last_names(names: Names, data: bytes | mmap.mmap, at: int, begin: int = 0) -
 
 
 def last_element(
-    names: Names, data: bytes | mmap.mmap, at: int, begin: int = 0
+    names: LineElements, data: bytes | mmap.mmap, at: int, begin: int = 0
 ) -> tuple[bytes | None, int, bool]:
     """The last element before a place, of what stands behind `begin`: (name, place, border).
 
@@ -157,7 +157,7 @@ def aligned_range(
     times: TimePredicates | None = None,
     *,
     within: tuple[int, int] | None = None,
-    limits: Limits = LIMITS,
+    limits: InputLimits = LIMITS,
 ) -> tuple[int, int]:
     """The bytes of the elements that begin in [begin, end) of a file.
 
@@ -178,7 +178,7 @@ def aligned_range(
 
 
 def element_before(
-    path: str | os.PathLike, offset: int, times: TimePredicates | None = None, limits: Limits = LIMITS
+    path: str | os.PathLike, offset: int, times: TimePredicates | None = None, limits: InputLimits = LIMITS
 ) -> tuple[bytes, int] | None:
     """The compact element of an N-Quads file that goes on at an offset: its name, and where it begins.
 
@@ -189,7 +189,7 @@ def element_before(
         Path(path).open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
-        names = Names(times, limits)
+        names = LineElements(times, limits)
         least = max(0, offset - limits.document)
         before = last_names(names, data, offset, least)
         if not before or not is_compact(before[-1]):

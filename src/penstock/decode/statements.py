@@ -36,7 +36,7 @@ _RETURN, _NEWLINE, _T, _EQUALS = 0x0D, 0x0A, 0x74, 0x3D
 UNDERSCORE = 0x5F
 
 
-class Text(NamedTuple):
+class ScannedText(NamedTuple):
     """What is scanned: addresses of the bytes and of scratch memory, and the secret of ids."""
 
     buffer: int
@@ -48,7 +48,7 @@ class Text(NamedTuple):
     scratch: int
 
 
-class Ends(NamedTuple):
+class TermEnds(NamedTuple):
     """Where the parts of a statement end; the terms have one space between them."""
 
     subject: int
@@ -74,11 +74,11 @@ class Ids(NamedTuple):
 
 @njit(cache=True)
 def text_of(array, trusted, key, salt, scratch):
-    """An array as `Text`; the arrays must live for as long as it is used."""
+    """An array as `ScannedText`; the arrays must live for as long as it is used."""
     if len(salt) > len(scratch) - LONGEST_LABEL:
         raise ValueError("the salt of blank nodes is too long")
     salted = (address_of(salt), len(salt))
-    return Text(address_of(array), len(array), trusted, secret_of(key), *salted, address_of(scratch))
+    return ScannedText(address_of(array), len(array), trusted, secret_of(key), *salted, address_of(scratch))
 
 
 def collision_at(array: np.ndarray, place: int) -> InputError:
@@ -165,9 +165,9 @@ def _literal(buffer, at, limit, trusted):
 
 @njit(cache=True, forceinline=True)
 def ends_at(text, line):
-    """The `Ends` of the statement that a line begins with."""
+    """The `TermEnds` of the statement that a line begins with."""
     buffer, limit, trusted = text.buffer, text.limit, text.trusted
-    odd = Ends(0, 0, 0, 0, -1, 0, 0, 0)
+    odd = TermEnds(0, 0, 0, 0, -1, 0, 0, 0)
     subject = node_end(buffer, line, limit, trusted)
     if subject < 0:
         return odd
@@ -190,7 +190,7 @@ def ends_at(text, line):
             return odd
         at = graph + 1
     after = _line_end(buffer, at, limit)
-    return Ends(subject, predicate, object_, graph, after, quote, datatype, inline)
+    return TermEnds(subject, predicate, object_, graph, after, quote, datatype, inline)
 
 
 @njit(cache=True, forceinline=True)

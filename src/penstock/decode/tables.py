@@ -22,14 +22,14 @@ from pyoxigraph import RdfFormat, parse
 
 from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
-from penstock.decode.assign_times import Written
+from penstock.decode.assign_times import WrittenLines
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.csv_rows import PIECE as CSV_PIECE
 from penstock.decode.csv_rows import CsvRows
 from penstock.decode.elements import Elements
 from penstock.decode.formats import Format
 from penstock.decode.json_rows import read_lines
-from penstock.decode.limits import LIMITS, Limits
+from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.mapping.cells import is_text, plain
 from penstock.decode.mapping.clock import instants_in
@@ -75,7 +75,7 @@ class TripleRows:
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
-        limits: Limits = LIMITS,
+        limits: InputLimits = LIMITS,
         key: int = 0,
         elements: Elements | None = None,
     ) -> None:
@@ -209,9 +209,9 @@ class TripleRows:
         for row in np.flatnonzero(pc.fill_null(where, False).to_numpy(zero_copy_only=False)):
             faults.setdefault(int(row), reason)
 
-    def _parse_odd(self, terms: list[pa.Array], rows: np.ndarray, faults: dict[int, str]) -> Written:
+    def _parse_odd(self, terms: list[pa.Array], rows: np.ndarray, faults: dict[int, str]) -> WrittenLines:
         """The rows that the scanner left alone; each cell must be one term on its own."""
-        written = Written()
+        written = WrittenLines()
         for row in rows.tolist():
             cells = [column[row].as_py() for column in terms]
             try:
@@ -283,7 +283,7 @@ class TableRows(Protocol):
 
     source: str
     strict: bool
-    limits: Limits
+    limits: InputLimits
     elements: Elements
 
     def wanted(self, names: Sequence[str]) -> list[str]: ...

@@ -18,7 +18,7 @@ from penstock.plan.steps import RunsBetween, Step
 
 _LINEAR: dict[type[Step], type[Operator]] = {
     steps.Scan: operators.ScanOperator,
-    steps.Table: operators.TableOperator,
+    steps.InlineData: operators.TableOperator,
     steps.Rename: operators.RenameOperator,
     steps.Filter: operators.FilterOperator,
     steps.Compute: operators.ComputeOperator,

@@ -23,14 +23,14 @@ class ConstructedOperator(BlockingOperator):
 
     def __init__(self, step: steps.Constructed, name: str, context: OperatorContext) -> None:
         super().__init__(step, name, context)
-        self.template = Template(step, self.terms)
+        self.template = ConstructTemplate(step, self.terms)
         self.seen = Seen(self.store("seen", step.vars, until_end))
 
     def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
         yield self.seen.add(self.template.triples(inputs[0]))
 
 
-class Template:
+class ConstructTemplate:
     """What a template makes of solutions."""
 
     def __init__(self, step: steps.Constructed, terms: TermTable) -> None:

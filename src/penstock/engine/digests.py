@@ -152,7 +152,7 @@ def _encoded(
 def _source_name(source: sources.Source, streams: Mapping[int, str], graphs: Sequence[str]) -> str:
     if isinstance(source, sources.RuleGraph):
         return f"what rules write into {source.iri}{' by elements' * source.elements}"
-    if isinstance(source, sources.Window):
+    if isinstance(source, sources.WindowSource):
         of = ", ".join(sorted(streams[number] for number in source.numbers))
         return f"window {source.spec} of {of}{' as a graph' * source.timeless}"
     if isinstance(source, sources.Static):

@@ -25,7 +25,7 @@ from penstock.engine.thresholds import threshold
 from penstock.functions.chance import solution_seed
 from penstock.functions.columnar import distinct, distinct_rows, is_made_of_texts, made_of_texts
 from penstock.functions.errors import ExpressionError
-from penstock.functions.evaluate import Context, compile_term, compile_truth
+from penstock.functions.evaluate import EvaluationContext, compile_term, compile_truth
 from penstock.functions.temporal import Duration, Moment
 from penstock.functions.values import value_of
 from penstock.jit import njit
@@ -97,7 +97,7 @@ class Evaluator:
             return np.where(truth.true, TRUE, np.where(truth.false, FALSE, 0))
         compiled = compile_term(expression)
 
-        def value(lookup: Callable, context: Context) -> int:
+        def value(lookup: Callable, context: EvaluationContext) -> int:
             return self.terms.add(compiled(lookup, context))
 
         if expression.name in ("GETSTARTTIME", "GETENDTIME"):
@@ -228,7 +228,7 @@ class Evaluator:
     def _exact_truth(self, expression: Expression, frame: Frame) -> Truth:
         compiled = compile_truth(expression)
 
-        def value(lookup: Callable, context: Context) -> int:
+        def value(lookup: Callable, context: EvaluationContext) -> int:
             return 2 if compiled(lookup, context) else 1
 
         outcome = self._row_by_row(expression, frame, value)
@@ -274,13 +274,13 @@ class Evaluator:
 
     def _context(
         self, seeding: dict[str, int] | None, start: int, end: int, place: str, began: int
-    ) -> Context:
+    ) -> EvaluationContext:
         begin, finish = (None, None) if is_timeless(start, end) else (start, end)
         seed = 0
         if seeding is not None:
             named = [(name, self.terms.term(id_)) for name, id_ in seeding.items()]
             seed = solution_seed(named, began - NO_ID if began else begin, finish)
-        return Context(start=begin, end=finish, now=self.now, seed=seed, place=place)
+        return EvaluationContext(start=begin, end=finish, now=self.now, seed=seed, place=place)
 
 
 def _own_bindings(bindings: dict[str, int], unseeded: frozenset[str]) -> dict[str, int]:

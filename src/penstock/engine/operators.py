@@ -137,7 +137,7 @@ class ScanOperator(BlockingOperator):
 
 
 class TableOperator(BlockingOperator):
-    def __init__(self, step: steps.Table, name: str, context: OperatorContext) -> None:
+    def __init__(self, step: steps.InlineData, name: str, context: OperatorContext) -> None:
         super().__init__(step, name, context)
         self.timed = True
 

@@ -22,7 +22,7 @@ from penstock.columns.terms import TermChunk, TermTable
 from penstock.columns.texts import ERROR, UNKNOWN, VALUE, Texts, absolute, alike, joined, lexical
 from penstock.functions.builtins import FUNCTIONS, PREDICATES
 from penstock.functions.errors import ExpressionError
-from penstock.functions.evaluate import Context, compile_term
+from penstock.functions.evaluate import EvaluationContext, compile_term
 from penstock.terms import XSD, Literal, NamedNode, Term
 
 Columns = Mapping[str, np.ndarray]
@@ -186,7 +186,7 @@ def _of_kinds(expression: Expression, columns: Columns, terms: TermTable) -> _Ma
     """What looks at kinds alone: there are few."""
     kinds = _looked_at(expression)[1]
     few, numbers = distinct(expression, {name: columns[name] for name in kinds}, terms)
-    value, context = compile_term(expression), Context()
+    value, context = compile_term(expression), EvaluationContext()
     texts, states = [], []
     for ids in zip(*few.values(), strict=True):
         bound = {name: terms.term(id_) for name, id_ in zip(few, ids, strict=True) if id_}

@@ -27,7 +27,7 @@ Lookup = Callable[[str], Term | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class EvaluationContext:
     """What an expression sees besides the bindings.
 
     `start` and `end` are the solution's interval, None for a timeless one. `seed` stands for
@@ -44,16 +44,16 @@ class Context:
     place: str = ""
 
 
-TermClosure = Callable[[Lookup, Context], Term]
-TruthClosure = Callable[[Lookup, Context], bool]
+TermClosure = Callable[[Lookup, EvaluationContext], Term]
+TruthClosure = Callable[[Lookup, EvaluationContext], bool]
 
 
-def evaluate(expression: Expression, lookup: Lookup, context: Context) -> Term:
+def evaluate(expression: Expression, lookup: Lookup, context: EvaluationContext) -> Term:
     """The value of an expression; `ExpressionError` if it has none."""
     return compile_term(expression)(lookup, context)
 
 
-def holds(expression: Expression, lookup: Lookup, context: Context) -> bool:
+def holds(expression: Expression, lookup: Lookup, context: EvaluationContext) -> bool:
     """Whether a condition is true; one that has no value is not."""
     try:
         return compile_truth(expression)(lookup, context)
@@ -126,14 +126,14 @@ def _truth(expression: Expression, positions: Iterator[int]) -> TruthClosure:
 
 
 def _failing(message: str) -> Callable[..., Any]:
-    def fail(lookup: Lookup, context: Context) -> Any:
+    def fail(lookup: Lookup, context: EvaluationContext) -> Any:
         raise ExpressionError(message)
 
     return fail
 
 
 def _variable(name: str) -> TermClosure:
-    def variable(lookup: Lookup, context: Context) -> Term:
+    def variable(lookup: Lookup, context: EvaluationContext) -> Term:
         term = lookup(name)
         if term is None:
             raise ExpressionError(f"?{name} is unbound")
@@ -163,7 +163,7 @@ def _applied(call: Call, function: Any, positions: Iterator[int]) -> Callable[..
 def _or(call: Call, positions: Iterator[int]) -> TruthClosure:
     left, right = (_truth(argument, positions) for argument in call.args)
 
-    def disjunction(lookup: Lookup, context: Context) -> bool:
+    def disjunction(lookup: Lookup, context: EvaluationContext) -> bool:
         try:
             if left(lookup, context):
                 return True
@@ -179,7 +179,7 @@ def _or(call: Call, positions: Iterator[int]) -> TruthClosure:
 def _and(call: Call, positions: Iterator[int]) -> TruthClosure:
     left, right = (_truth(argument, positions) for argument in call.args)
 
-    def conjunction(lookup: Lookup, context: Context) -> bool:
+    def conjunction(lookup: Lookup, context: EvaluationContext) -> bool:
         try:
             if not left(lookup, context):
                 return False
@@ -201,7 +201,7 @@ def _in(call: Call, positions: Iterator[int]) -> TruthClosure:
     """IN: true if any member is equal, an error if none is but one could not be compared."""
     needle, *members = [_term(argument, positions) for argument in call.args]
 
-    def among(lookup: Lookup, context: Context) -> bool:
+    def among(lookup: Lookup, context: EvaluationContext) -> bool:
         wanted = needle(lookup, context)
         failure = None
         for member in members:
@@ -233,7 +233,7 @@ def _bound(call: Call, positions: Iterator[int]) -> TruthClosure:
 def _exists(expression: Exists) -> TruthClosure:
     pattern = expression.pattern
 
-    def exists(lookup: Lookup, context: Context) -> bool:
+    def exists(lookup: Lookup, context: EvaluationContext) -> bool:
         if context.exists is None:
             raise TypeError("EXISTS needs a context that evaluates patterns")
         return context.exists(pattern)
@@ -245,7 +245,7 @@ def _if(call: Call, positions: Iterator[int]) -> TermClosure:
     condition = _truth(call.args[0], positions)
     then, otherwise = (_term(argument, positions) for argument in call.args[1:])
 
-    def choice(lookup: Lookup, context: Context) -> Term:
+    def choice(lookup: Lookup, context: EvaluationContext) -> Term:
         return (then if condition(lookup, context) else otherwise)(lookup, context)
 
     return choice
@@ -254,7 +254,7 @@ def _if(call: Call, positions: Iterator[int]) -> TermClosure:
 def _coalesce(call: Call, positions: Iterator[int]) -> TermClosure:
     choices = [_term(argument, positions) for argument in call.args]
 
-    def first(lookup: Lookup, context: Context) -> Term:
+    def first(lookup: Lookup, context: EvaluationContext) -> Term:
         for choice in choices:
             try:
                 return choice(lookup, context)
@@ -273,7 +273,7 @@ def _iri(call: Call, positions: Iterator[int]) -> TermClosure:
     argument = _term(call.args[0], positions)
     base = _term(call.args[1], positions) if len(call.args) == 2 else None
 
-    def iri(lookup: Lookup, context: Context) -> Term:
+    def iri(lookup: Lookup, context: EvaluationContext) -> Term:
         term = argument(lookup, context)
         if isinstance(term, NamedNode):
             return term
@@ -302,7 +302,7 @@ def _end_time(call: Call, positions: Iterator[int]) -> TermClosure:
 
 
 def _duration(call: Call, positions: Iterator[int]) -> TermClosure:
-    def duration(lookup: Lookup, context: Context) -> Term:
+    def duration(lookup: Lookup, context: EvaluationContext) -> Term:
         if context.start is None or context.end is None:
             raise ExpressionError("the solution is timeless")
         return Literal(format_duration(context.end - context.start), datatype=XSD.dayTimeDuration)

@@ -24,7 +24,7 @@ _PROPERTY = re.compile(r"\{(Is[A-Za-z0-9-]+|[A-Z][a-z]?)\}")
 _SPECIAL = frozenset("\\|.?*+(){}[]^$")
 
 
-class Limits(NamedTuple):
+class RegexLimits(NamedTuple):
     """What a pattern and its use may cost; see docs/decisions/0007-functions.md."""
 
     pattern: int = 10_000  # characters of a pattern
@@ -35,7 +35,7 @@ class Limits(NamedTuple):
     result: int = 16 << 20  # bytes that REPLACE may make
 
 
-LIMITS = Limits()
+LIMITS = RegexLimits()
 
 
 class Expression(NamedTuple):
@@ -47,7 +47,7 @@ class Expression(NamedTuple):
 
 
 @lru_cache(maxsize=128)
-def compiled(pattern: str, flags: str = "", limits: Limits = LIMITS) -> Expression:
+def compiled(pattern: str, flags: str = "", limits: RegexLimits = LIMITS) -> Expression:
     """RE2's program for an XPath pattern and its flags (i, m, q, s, x)."""
     if not set(flags) <= set("imqsx"):
         raise ExpressionError(f"{flags!r} are not flags of a regular expression")
@@ -67,7 +67,7 @@ def compiled(pattern: str, flags: str = "", limits: Limits = LIMITS) -> Expressi
     return Expression(program, program.groups, program.programsize)
 
 
-def matches(text: str, pattern: str, flags: str = "", limits: Limits = LIMITS) -> bool:
+def matches(text: str, pattern: str, flags: str = "", limits: RegexLimits = LIMITS) -> bool:
     """fn:matches: whether the pattern is found anywhere in the text."""
     expression = compiled(pattern, flags, limits)
     encoded = text.encode()
@@ -76,7 +76,7 @@ def matches(text: str, pattern: str, flags: str = "", limits: Limits = LIMITS) -
     return expression.program.search(encoded) is not None
 
 
-def replace(text: str, pattern: str, replacement: str, flags: str = "", limits: Limits = LIMITS) -> str:
+def replace(text: str, pattern: str, replacement: str, flags: str = "", limits: RegexLimits = LIMITS) -> str:
     """fn:replace: every match becomes the replacement, in which $1 … are the groups."""
     expression = compiled(pattern, flags, limits)
     if expression.program.search(b"") is not None:
@@ -152,7 +152,7 @@ def _plain(char: str) -> str:
 class _Translation:
     """One pass over an XPath pattern that writes RE2's."""
 
-    def __init__(self, pattern: str, flags: str, limits: Limits) -> None:
+    def __init__(self, pattern: str, flags: str, limits: RegexLimits) -> None:
         self.pattern = _without_space(pattern) if "x" in flags else pattern
         self.limits = limits
         self.at = 0

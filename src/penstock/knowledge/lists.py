@@ -28,7 +28,7 @@ def list_findings(graphs: Sequence[StaticGraph]) -> list[Finding]:
     triples = np.concatenate([graph.triples for graph in graphs], axis=1)
     if not (triples[1] == rest).any():
         return []
-    cells = Cells(triples, first, rest, nil)
+    cells = ListCells(triples, first, rest, nil)
     kinds = {
         "the list at {} loops: it never reaches rdf:nil": cells.looping(),
         "the list cell {} has several rdf:first": cells.several(cells.first[0]),
@@ -59,7 +59,7 @@ def _told(node: int, users: np.ndarray, graphs: Sequence[StaticGraph]) -> str:
     return told
 
 
-class Cells:
+class ListCells:
     """The cells of all lists: `first` and `rest` are pairs of node and value, each pair once."""
 
     def __init__(self, triples: np.ndarray, first: int, rest: int, nil: int) -> None:

@@ -19,8 +19,7 @@ from penstock.algebra.scopes import ELEMENT
 from penstock.algebra.windows import Continuous, View, Window
 from penstock.errors import QueryError
 from penstock.plan.analysis.walk import nodes
-from penstock.plan.sources import RuleGraph, Source, Sources, Static, Stream, static_graphs
-from penstock.plan.sources import Window as WindowSource
+from penstock.plan.sources import RuleGraph, Source, Sources, Static, Stream, WindowSource, static_graphs
 from penstock.terms import NamedNode
 
 

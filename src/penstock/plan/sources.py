@@ -52,7 +52,7 @@ class RuleGraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowSource:
     """What a window shows of a stream: rows enter it, and leave it again.
 
     `streams` is what has the stream's name: registered streams, and what queries write, together.
@@ -75,7 +75,7 @@ class Window:
         )
 
 
-Source = Stream | Window | Static | RuleGraph
+Source = Stream | WindowSource | Static | RuleGraph
 Sources = frozenset[Source]
 
 
@@ -109,7 +109,7 @@ def streams(sources: Iterable[Source]) -> frozenset[int]:
 def _inside(sources: Iterable[Source]) -> Iterator[Source]:
     """The sources, and those that windows look at in their place."""
     for source in sources:
-        yield from source.streams if isinstance(source, Window) else (source,)
+        yield from source.streams if isinstance(source, WindowSource) else (source,)
 
 
 def only_streams(sources: Iterable[Source]) -> Sources:
@@ -117,13 +117,13 @@ def only_streams(sources: Iterable[Source]) -> Sources:
     return frozenset(
         source
         for source in sources
-        if isinstance(source, (Stream, Window)) or isinstance(source, RuleGraph) and source.elements
+        if isinstance(source, (Stream, WindowSource)) or isinstance(source, RuleGraph) and source.elements
     )
 
 
-def windows(sources: Iterable[Source]) -> tuple[Window, ...]:
+def windows(sources: Iterable[Source]) -> tuple[WindowSource, ...]:
     """The windows among them, in an order that is always the same."""
-    found = [source for source in sources if isinstance(source, Window)]
+    found = [source for source in sources if isinstance(source, WindowSource)]
     return tuple(sorted(found, key=lambda each: (sorted(each.numbers), repr(each.spec), each.timeless)))
 
 

@@ -55,13 +55,13 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class Table:
+class ValuesTable:
     """VALUES: terms by variable; None is unbound."""
 
     vars: tuple[Var, ...]
     rows: tuple[tuple[Term | None, ...], ...]
 
-    def mapped(self, change) -> Table:
+    def mapped(self, change) -> ValuesTable:
         """With variables renamed, or replaced by terms: rows that do not agree with that are left out."""
         columns: dict[Var, int] = {}
         rows = self.rows
@@ -73,7 +73,9 @@ class Table:
                 rows = tuple(row for row in rows if row[first] == row[place])
             else:
                 columns[position] = place
-        return Table(tuple(columns), tuple(tuple(row[place] for place in columns.values()) for row in rows))
+        return ValuesTable(
+            tuple(columns), tuple(tuple(row[place] for place in columns.values()) for row in rows)
+        )
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Clause:
     head: tuple[Atom, ...] = ()
     conditions: tuple[Expression, ...] = ()
     binds: tuple[tuple[Var, Expression], ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ValuesTable, ...] = ()
     shown: tuple[Var, ...] | None = None  # of a check: what is told of a contradiction
 
     @property
@@ -110,7 +112,7 @@ class _Case:
     binds: tuple[tuple[Var, Expression], ...] = ()
     same: tuple[tuple[Position, Position], ...] = ()  # terms and variables that must be one
     nodes: tuple[tuple[Position, GraphName], ...] = ()  # what must occur in a graph, if nothing else binds it
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ValuesTable, ...] = ()
 
     def bound(self) -> set[Var]:
         found = {var for atom in self.atoms for var in atom.variables()}
@@ -197,7 +199,7 @@ class _Reader:
                     for case in cases
                 ]
             case a.Values(vars=vars_, rows=rows) if len(rows) > FEW_VALUES:
-                return [_Case(tables=(Table(vars_, rows),))]
+                return [_Case(tables=(ValuesTable(vars_, rows),))]
             case a.Values(vars=vars_, rows=rows):
                 return [
                     _Case(same=tuple((var, value) for var, value in zip(vars_, row, strict=True) if value))

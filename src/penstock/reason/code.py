@@ -94,7 +94,7 @@ def compiled(
     and not for each node between; `renaming` has indexes in which all rows are found that are about a thing.
     """
     clauses = tuple(clauses)
-    compiler = Compiler(tuple(each for each in clauses if each.body), key, transitive)
+    compiler = ClauseCompiler(tuple(each for each in clauses if each.body), key, transitive)
     if renaming:
         for mask in (1, 4):
             compiler.every |= 1 << compiler.masks.setdefault(mask, len(compiler.masks))
@@ -126,7 +126,7 @@ def in_python(clause: Clause) -> bool:
     )
 
 
-class Compiler:
+class ClauseCompiler:
     """Makes the arrays of clauses; `support.py` makes others of them."""
 
     def __init__(self, clauses: tuple[Clause, ...], key: int, transitive: bool) -> None:

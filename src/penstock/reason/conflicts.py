@@ -13,7 +13,7 @@ from penstock.errors import shortened
 from penstock.reason.classes import Classes
 from penstock.reason.clauses import Clause
 from penstock.reason.equality import depends
-from penstock.reason.running import Run
+from penstock.reason.running import ClosureRun
 from penstock.rules.rule import Rule
 from penstock.terms import RDF, Term
 
@@ -27,7 +27,7 @@ class Conflict:
     bindings: tuple[tuple[str, Term], ...]
 
 
-def conflicts_in(run: Run, meanings: dict[str, str]) -> list[tuple[int, Conflict]]:
+def conflicts_in(run: ClosureRun, meanings: dict[str, str]) -> list[tuple[int, Conflict]]:
     """What checks have found, with the element that it is about."""
     found: dict[tuple[int, Conflict], None] = {}
     for clause, _, columns in run.reported:

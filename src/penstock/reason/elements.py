@@ -24,10 +24,10 @@ from penstock.reason.closing import name_text
 from penstock.reason.code import Compiled, compiled
 from penstock.reason.conflicts import Conflict, conflicts_in
 from penstock.reason.quads import Quads
-from penstock.reason.running import OPTIONS, Options, Run
+from penstock.reason.running import OPTIONS, ClosureRun, Options
 from penstock.reason.selecting import GUARD, Selection, Wanted, selected, selection_found
 from penstock.reason.surrogates import makes_surrogates, with_surrogates
-from penstock.reason.vocabulary import Vocabulary
+from penstock.reason.vocabulary import VocabularyClauses
 from penstock.rules.rule import Rule
 
 LEAST_TRIED = 100
@@ -57,7 +57,7 @@ class ElementReasoner:
         self._hides = not options.surrogates and makes_surrogates(program.clauses)
         self.selection: Selection | None = None
         if knowledge.found:
-            static = _as_found(Run(program, self._terms, options), knowledge.found)
+            static = _as_found(ClosureRun(program, self._terms, options), knowledge.found)
             if wanted is not None:
                 self.selection = selection_found(clauses, key, knowledge.found)
         else:
@@ -68,12 +68,12 @@ class ElementReasoner:
                 static.quads.add(relations, np.zeros(len(relations), np.uint8), explicit=False)
         self._all = Above(program, static)
         self._selected: Above | None = None
-        self._vocabulary: Vocabulary | None = None
+        self._vocabulary: VocabularyClauses | None = None
         if self.selection is not None:
             chosen = compiled(self.selection.clauses, key, transitive=options.transitive)
             self._selected = Above(chosen, static)
             if self.selection.vocabulary:
-                self._vocabulary = Vocabulary(self.selection.vocabulary, static)
+                self._vocabulary = VocabularyClauses(self.selection.vocabulary, static)
         self._tried = self._redone = 0  # elements, and of these such that brought ontologies
 
     @property
@@ -95,11 +95,11 @@ class ElementReasoner:
             rows.append(part)
         return np.concatenate(rows)
 
-    def _closed(self, program: Compiled, rows: np.ndarray) -> Run:
+    def _closed(self, program: Compiled, rows: np.ndarray) -> ClosureRun:
         """Static knowledge under a program: closed already, but for the internal graphs of rules."""
         for constant in program.constants:
             self._terms.add(constant)
-        run = Run(program, self._terms, self.options, capacity=len(rows))
+        run = ClosureRun(program, self._terms, self.options, capacity=len(rows))
         run.state_facts()
         run.add(rows, explicit=False)
         return run
@@ -147,7 +147,7 @@ class ElementReasoner:
             new = np.concatenate([new, self._new(others)])
         return new
 
-    def _new(self, run: Run, without: Sequence[int] = ()) -> np.ndarray:
+    def _new(self, run: ClosureRun, without: Sequence[int] = ()) -> np.ndarray:
         """What a run has derived; what it found out is noted. Some elements are left out."""
         left = set(without)
         found = conflicts_in(run, self._meanings)
@@ -202,7 +202,7 @@ class ElementReasoner:
         )
 
 
-def _as_found(run: Run, found: Mapping[str, np.ndarray]) -> Run:
+def _as_found(run: ClosureRun, found: Mapping[str, np.ndarray]) -> ClosureRun:
     """A run over static knowledge, with what another process has found."""
     run.quads = Quads.from_arrays(run.program.code.masks, found)
     for name in found:

@@ -21,7 +21,7 @@ MISSES, HARM, WAYS, HEADS = 1, 2, 3, 4  # in its limits
 WAY = 4  # numbers that a way has at least
 
 
-class Limits(NamedTuple):
+class MemoLimits(NamedTuple):
     """How much is remembered, and when no more."""
 
     cells: int = 1 << 12  # predicates (with objects), a power of two; 0: nothing is remembered
@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 Memory = tuple[np.ndarray, ...]
 
 
-def memory_for(code: Code, limits: Limits) -> Memory:
+def memory_for(code: Code, limits: MemoLimits) -> Memory:
     """An empty memory: (limits, cells, ways, tried, harm, pair_harm, state).
 
     A cell is (predicate, object, version, first and last in ways, side), where the side is of graphs: 0 the

@@ -30,14 +30,14 @@ from penstock.reason.support import (
 )
 
 if TYPE_CHECKING:
-    from penstock.reason.running import Run
+    from penstock.reason.running import ClosureRun
 
 GIVEN = -1
 MOST_DEAD = 4096
 """Rows that have been taken away, before the table is written anew; as many as are there, if that is more."""
 
 
-class Instances:
+class ComputedInstances:
     """Solutions that Python has looked at, each with a quad that it makes: what the quad follows from.
 
     They cannot be found from the quad: its terms may be computed, or invented.
@@ -89,7 +89,7 @@ class Instances:
 class Maintenance:
     """Takes rows away from a run, which stands on nothing below."""
 
-    def __init__(self, run: Run, key: int, most_dead: int = MOST_DEAD) -> None:
+    def __init__(self, run: ClosureRun, key: int, most_dead: int = MOST_DEAD) -> None:
         self.run = run
         self.most_dead = most_dead
         self._backward = backward(run.program.clauses, key)
@@ -106,7 +106,7 @@ class Maintenance:
         run.forget()
         run.quads.by[run.quads.by >= PATH] &= ~PATH
         self._compact()
-        run.instances = Instances(self._backward.most)
+        run.instances = ComputedInstances(self._backward.most)
         for number, columns in self._by_clause(self._all(checks=False)):
             made = self._made(number, columns)
             run.instances.add(number, made, columns)

@@ -18,8 +18,8 @@ from penstock.reason.clauses import NO_RULE, Clause
 from penstock.reason.code import Code, Compiled, compiled
 from penstock.reason.equality import Apart, Equality, depends
 from penstock.reason.inventing import Inventing
-from penstock.reason.leading import Limits, Memory, memory_for
-from penstock.reason.maintenance import Instances
+from penstock.reason.leading import MemoLimits, Memory, memory_for
+from penstock.reason.maintenance import ComputedInstances
 from penstock.reason.quads import DEAD, LEAST, LITERAL, Quads, entered, power_of_two
 from penstock.reason.solutions import Solutions, kinds_of
 from penstock.reason.support import FACT
@@ -36,7 +36,7 @@ class Options:
     representatives: bool = True
     specialise: bool = True
     transitive: bool = True
-    memory: Limits = Limits()  # of specialising
+    memory: MemoLimits = MemoLimits()  # of specialising
     at_a_time: int = 1 << 16  # rows that the kernel takes before it lets Python see to signals
     most_invented: int = 100_000  # of those that come from others in a long row
     most_generations: int = 5_000  # and how long a row may be at all
@@ -68,7 +68,7 @@ def interruptible() -> Iterator[None]:
         raise cause from None
 
 
-class Run:
+class ClosureRun:
     """Rows, and everything that follows from them under compiled rules, above rows that are closed."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Run:
         self.derived = np.zeros(len(program.rules) + 1, np.int64)
         self.dropped = np.zeros(len(program.rules) + 1, np.int64)
         self.inventing = Inventing(options.most_invented, options.most_generations)
-        self.instances: Instances | None = None  # are noted, if rows may go again
+        self.instances: ComputedInstances | None = None  # are noted, if rows may go again
         self.reported: list[tuple[Clause, np.ndarray, np.ndarray]] = []  # of checks: elements, columns
         self.equality = equality
         self.witnesses: Witnesses | None = None  # if what surrogates there are is not shown, nor rows go
@@ -152,7 +152,7 @@ class Run:
             if quads.done == quads.count and not len(self._again) and not self._unsettled():
                 return
             if self._memory is None:
-                limits = self.options.memory if self.options.specialise else Limits(cells=0)
+                limits = self.options.memory if self.options.specialise else MemoLimits(cells=0)
                 self._memory = memory_for(self.program.code, limits)
             with interruptible():
                 quads.table, quads.count, quads.done, found, self._pairs, turn, broken = kernel.close(

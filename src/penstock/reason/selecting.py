@@ -20,12 +20,12 @@ from penstock.columns import interning
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermTable
 from penstock.reason.axioms import about_ontologies, of_ontologies_alone
-from penstock.reason.clauses import INTERNAL, Atom, Clause, Position, Table, changed, variables_in
+from penstock.reason.clauses import INTERNAL, Atom, Clause, Position, ValuesTable, changed, variables_in
 from penstock.reason.code import WORKINGS_ID, compiled, in_python
 from penstock.reason.instances import ANY, LITERAL, Instances, composed, keys_in, needed, possible
 from penstock.reason.quads import KINDS
-from penstock.reason.running import Run
-from penstock.reason.vocabulary import Vocabulary
+from penstock.reason.running import ClosureRun
+from penstock.reason.vocabulary import VocabularyClauses
 from penstock.terms import RDF, NamedNode, Term
 
 GUARD = "guard"  # what guards are called; no rule's name, for it reports and derives nothing
@@ -45,7 +45,7 @@ class Selection:
     rules: frozenset[str]  # whose clauses they are
     numbers: np.ndarray  # of the clauses; of those that look up auxiliary relations, -1 - the number
     relations: np.ndarray  # the rows of these
-    vocabulary: tuple[Clause, ...] = ()  # that need not be looked at where vocabulary is known (`Vocabulary`)
+    vocabulary: tuple[Clause, ...] = ()  # that need not be looked at where vocabulary is known
     declaring: np.ndarray = field(default_factory=lambda: NOBODY)  # their numbers; of classes, -1 - number
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -61,14 +61,14 @@ def selection_found(clauses: Sequence[Clause], key: int, found: Mapping[str, np.
     return Selecting(clauses, key).numbered(found["clauses"], predicates, no_rows, found["declaring"])
 
 
-def selected(clauses: Sequence[Clause], closed: Run, wanted: Wanted) -> Selection:
+def selected(clauses: Sequence[Clause], closed: ClosureRun, wanted: Wanted) -> Selection:
     """The clauses needed for what is wanted, above static knowledge that is closed under all of them."""
     selecting = Selecting(clauses, closed.terms.key)
     known = closed.terms
     questions = compiled(selecting.questions(), known.key)
     for constant in questions.constants:
         known.add(constant)
-    run = Run(questions, known, closed.options, capacity=closed.quads.count)
+    run = ClosureRun(questions, known, closed.options, capacity=closed.quads.count)
     there = closed.quads.present()
     rows = closed.quads.rows[there]
     run.quads.add(rows, closed.quads.flags[there] & KINDS, explicit=False)
@@ -153,7 +153,7 @@ class Selecting:
         return list(found)
 
     def selection(
-        self, answers: Mapping[Clause, np.ndarray], wanted: Wanted, closed: Run, named: np.ndarray
+        self, answers: Mapping[Clause, np.ndarray], wanted: Wanted, closed: ClosureRun, named: np.ndarray
     ) -> Selection:
         """What is needed, given the answers to `questions` as columns by variable.
 
@@ -212,12 +212,12 @@ class Selecting:
     # --- what is said of vocabulary ----------------------------------------------------------
 
     def _without_declaring(
-        self, instances: Sequence[Instances], guards: Sequence[Clause], closed: Run
+        self, instances: Sequence[Instances], guards: Sequence[Clause], closed: ClosureRun
     ) -> tuple[list[Instances], list[np.ndarray], np.ndarray]:
         """The instances without those that only derive ontologies of keys, and the numbers of these clauses.
 
-        Such are looked at by key (`Vocabulary`). So also told are the instances that derive something with a
-        key of which they say something, or which is not known before it is derived.
+        Such are looked at by key (`VocabularyClauses`). So also told are the instances that derive something
+        with a key of which they say something, or which is not known before it is derived.
         """
         others, declaring = [], []
         for each in instances:
@@ -232,7 +232,7 @@ class Selecting:
         first, numbers = interning.numbered_rows(np.ascontiguousarray(keys.T))
         predicate, class_ = keys[first].T
         telling = (predicate == ANY) | ((predicate == self.type) & (class_ == ANY))
-        vocabulary = Vocabulary([self._declaring(each) for each in declaring], closed)
+        vocabulary = VocabularyClauses([self._declaring(each) for each in declaring], closed)
         telling[~telling] = vocabulary.saying(keys[first[~telling]], closed.terms)
         heads = np.split(telling[numbers], np.cumsum([each.heads[..., 0].size for each in others])[:-1])
         watching = [
@@ -424,7 +424,7 @@ def _about(condition: Expression, axioms: Sequence[Atom]) -> bool:
     return variables_in(condition) <= {var for atom in axioms for var in atom.variables()}
 
 
-def _allowed(table: Table, bound: dict[Var, np.ndarray], terms: TermTable, count: int) -> np.ndarray:
+def _allowed(table: ValuesTable, bound: dict[Var, np.ndarray], terms: TermTable, count: int) -> np.ndarray:
     """Where VALUES has a row that agrees with what is bound."""
     allowed = np.zeros(count, bool)
     for row in table.rows:

@@ -17,9 +17,9 @@ from penstock.columns.terms import TermTable
 from penstock.columns.texts import Texts, joined
 from penstock.functions.columnar import Columns, distinct, distinct_rows, is_made_of_texts, made_of_texts
 from penstock.functions.errors import ExpressionError
-from penstock.functions.evaluate import Context, Lookup, compile_term, compile_truth
+from penstock.functions.evaluate import EvaluationContext, Lookup, compile_term, compile_truth
 from penstock.reason.classes import Classes
-from penstock.reason.clauses import INTERNAL, Clause, Table, variables_in
+from penstock.reason.clauses import INTERNAL, Clause, ValuesTable, variables_in
 from penstock.reason.code import KINDS, WORKINGS_ID, native
 from penstock.reason.equality import depends
 from penstock.reason.quads import BLANK, IRI, LITERAL
@@ -84,7 +84,7 @@ class Solutions:
             self._keep(self.witnesses.new(self.clause, self.columns))
             self.witnesses = None
 
-    def _join(self, table: Table) -> None:
+    def _join(self, table: ValuesTable) -> None:
         """Joins with VALUES, which has few rows."""
         chosen, values = [], {var: [] for var in table.vars}
         for row in table.rows:
@@ -156,7 +156,7 @@ class Solutions:
     def _holds(self, condition: Expression) -> np.ndarray:
         """For which solutions a condition holds."""
         columns, numbers = self._distinct(condition)
-        truth, context = compile_truth(condition), Context()
+        truth, context = compile_truth(condition), EvaluationContext()
 
         def holds(lookup: Lookup) -> bool:
             try:
@@ -178,7 +178,7 @@ class Solutions:
         return found[numbers]
 
     def _one_by_one(self, expression: Expression, columns: Columns) -> np.ndarray:
-        value, context = compile_term(expression), Context()
+        value, context = compile_term(expression), EvaluationContext()
 
         def term(lookup: Lookup) -> Term | None:
             try:

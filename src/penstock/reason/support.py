@@ -19,7 +19,7 @@ from penstock.reason.code import (
     ATOM,
     EXISTS,
     STEP_WIDTH,
-    Compiler,
+    ClauseCompiler,
     cost_of,
     in_python,
     is_bound,
@@ -57,7 +57,7 @@ def backward(clauses: tuple[Clause, ...], key: int) -> Backward:
     return _BackwardCompiler(clauses, key, False).backward()
 
 
-class _BackwardCompiler(Compiler):
+class _BackwardCompiler(ClauseCompiler):
     def backward(self) -> Backward:
         all_, one = np.full((2, len(self.clauses)), -1, np.int64)
         most = 1

@@ -18,16 +18,16 @@ from penstock.columns.terms import TermTable
 from penstock.reason.above import Above
 from penstock.reason.clauses import Clause
 from penstock.reason.code import compiled
-from penstock.reason.running import Run
+from penstock.reason.running import ClosureRun
 from penstock.terms import RDF
 
 
-class Vocabulary:
+class VocabularyClauses:
     """Clauses that depend on keys alone, above static knowledge; and keys of which they say nothing new."""
 
     most = 1 << 18  # keys to remember
 
-    def __init__(self, clauses: Sequence[Clause], static: Run) -> None:
+    def __init__(self, clauses: Sequence[Clause], static: ClosureRun) -> None:
         self._type = id_of(RDF.type, static.terms.key)
         program = compiled(clauses, static.terms.key, transitive=static.options.transitive)
         self._above = Above(program, static)

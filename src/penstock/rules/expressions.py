@@ -19,10 +19,10 @@ from dataclasses import fields, is_dataclass, replace
 
 from penstock.algebra.nodes import BGP, Call, Filter, Node, ParsedQuery, TriplePattern, Var
 from penstock.rules.rule import Rule
-from penstock.terms import RDF, NamedNode, Term, Vocabulary
+from penstock.terms import RDF, NamedNode, Namespace, Term
 
-OWL = Vocabulary("http://www.w3.org/2002/07/owl#")
-RDFS = Vocabulary("http://www.w3.org/2000/01/rdf-schema#")
+OWL = Namespace("http://www.w3.org/2002/07/owl#")
+RDFS = Namespace("http://www.w3.org/2000/01/rdf-schema#")
 NAMES = "urn:penstock:expression#"
 REGIME = "owl2-direct"
 

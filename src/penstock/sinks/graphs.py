@@ -50,7 +50,7 @@ class GraphColumns:
     terms: TermTable
 
 
-class GraphFile:
+class GraphOutput:
     """Where graphs are to be written; what is wrong with the place is told before any work is done."""
 
     def __init__(self, place: str | os.PathLike[str], *, overwrite: bool = False) -> None:

@@ -17,7 +17,7 @@ from penstock.decode.formats import Compression, Format
 from penstock.decode.turtle import end_of_statements
 
 if TYPE_CHECKING:
-    from penstock.decode.limits import Limits
+    from penstock.decode.limits import InputLimits
     from penstock.decode.times import TimePredicates
 
 _CHUNK = 1 << 20
@@ -93,13 +93,13 @@ class LastElement:
     Everything before it is complete, because another element has begun.
     """
 
-    def __init__(self, start: int, times: TimePredicates, limits: Limits) -> None:
-        from penstock.decode.splitting import Names  # brings in the compiled code of decoding
+    def __init__(self, start: int, times: TimePredicates, limits: InputLimits) -> None:
+        from penstock.decode.splitting import LineElements  # brings in the compiled code of decoding
 
         self.at = start  # looked at up to here
         self.begin = start
         self.name: bytes | None = None
-        self._names = Names(times, limits)
+        self._names = LineElements(times, limits)
 
     @property
     def tells_its_time(self) -> bool:

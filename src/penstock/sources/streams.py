@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.decode.formats import Compression, Format, format_named, format_of
-from penstock.decode.limits import Limits
+from penstock.decode.limits import InputLimits
 from penstock.decode.relative import check_base
 from penstock.errors import UsageError
 
@@ -36,8 +36,8 @@ class StreamSpec:
     start_predicate: str | None = None  # other predicates than PROV's for the time of an element
     end_predicate: str | None = None
     base: str | None = None  # what relative IRIs are resolved against
-    max_line: int = Limits.line
-    max_document: int = Limits.document
+    max_line: int = InputLimits.line
+    max_document: int = InputLimits.document
     map: str | None = None  # what the columns of tables mean, as the JSON text of a CSVW document
 
     def __post_init__(self) -> None:
@@ -65,9 +65,9 @@ class StreamSpec:
         return read_map(json.loads(self.map)).repeats
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> InputLimits:
         """How much of it is read in one piece."""
-        return Limits(self.max_line, self.max_document)
+        return InputLimits(self.max_line, self.max_document)
 
     def times(self) -> TimePredicates:
         """Where the times of its elements stand."""

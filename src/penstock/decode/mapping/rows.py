@@ -21,7 +21,7 @@ from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.elements import Elements
-from penstock.decode.limits import LIMITS, Limits
+from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.mapping.cells import Cells, default_of_kind, is_text, lexical, literals, plain, present
 from penstock.decode.mapping.clock import Instants, instants_in
@@ -85,7 +85,7 @@ class MappedRows:
         strict: bool = False,
         keep_predicates: np.ndarray | None = None,
         named: bool = False,
-        limits: Limits = LIMITS,
+        limits: InputLimits = LIMITS,
         key: int = 0,
         elements: Elements | None = None,
     ) -> None:

@@ -13,7 +13,7 @@ from penstock.timeline import FOREVER
 
 
 @dataclass
-class Events:
+class RowChanges:
     """Rows that come or leave, in the order of time; `change` says how much more often each is there."""
 
     rows: Frame
@@ -23,8 +23,8 @@ class Events:
     def __len__(self) -> int:
         return len(self.time)
 
-    def take(self, which: np.ndarray) -> Events:
-        return Events(self.rows.take(which), self.time[which], self.change[which])
+    def take(self, which: np.ndarray) -> RowChanges:
+        return RowChanges(self.rows.take(which), self.time[which], self.change[which])
 
 
 class ExpiryQueue:
@@ -39,7 +39,7 @@ class ExpiryQueue:
         self.leaving = leaving
         self._parts: dict[Part, _PartExpiryQueue] = {}
 
-    def due(self, begin: int, end: int) -> Events:
+    def due(self, begin: int, end: int) -> RowChanges:
         """What happens at instants from `begin` to before `end`; nothing that is noted is earlier."""
         found: list[tuple[Frame, np.ndarray, np.ndarray]] = []
         for part, rows in self.store.parts.items():
@@ -53,14 +53,14 @@ class ExpiryQueue:
                 frame = rows.frame(self.store.vars, number)
                 found.append((frame, time, frame.weight * sign))
         if not found:
-            return Events(Frame.empty(self.store.vars).changing(), _NOTHING, _NOTHING)
+            return RowChanges(Frame.empty(self.store.vars).changing(), _NOTHING, _NOTHING)
         rows = Frame.concat([frame for frame, _, _ in found], self.store.vars)
         time = np.concatenate([time for _, time, _ in found])
         change = np.concatenate([change for _, _, change in found])
         if (time[1:] >= time[:-1]).all():
-            return Events(rows, time, change)
+            return RowChanges(rows, time, change)
         order = np.argsort(time, kind="stable")
-        return Events(rows.take(order), time[order], change[order])
+        return RowChanges(rows.take(order), time[order], change[order])
 
 
 _NOTHING = np.empty(0, np.int64)

@@ -8,8 +8,8 @@ import numpy as np
 
 from penstock.columns.frame import Frame
 from penstock.engine.changing.content import ContentOperator
-from penstock.engine.changing.expiry_queue import Events
-from penstock.engine.changing.maintained import Answers, Maintained, Multiplicities
+from penstock.engine.changing.expiry_queue import RowChanges
+from penstock.engine.changing.maintained import LastAnswers, Maintained, Multiplicities
 from penstock.engine.changing.slots import Records, Slots, grown
 from penstock.engine.changing.totals import Hulls, total_of
 from penstock.engine.changing.worlds import Worlds
@@ -58,11 +58,11 @@ class AggregatedContent(Maintained):
         ]
         self.hulls = Hulls(spare)
         self.intervals = False  # whether a member had one
-        self.answers = Answers(len(step.aggregates) + 2)
+        self.answers = LastAnswers(len(step.aggregates) + 2)
         self.multiplicities = Multiplicities(len(self.columns), spare)
         self.limit = spare  # groups, before it is looked which of them are there
 
-    def changed(self, events: list[Events]) -> Iterator[Frame]:
+    def changed(self, events: list[RowChanges]) -> Iterator[Frame]:
         rows, *given = events
         if self.step.input.emits_retractions:
             rows = self.multiplicities.clipped(rows)
@@ -92,7 +92,7 @@ class AggregatedContent(Maintained):
         ids = np.concatenate([self.slots.keys(slot), answers[:-2]])
         yield Frame(self.step.vars, ids, *answers[-2:], *presence)
 
-    def _hull(self, records: Records, of: np.ndarray, events: Events) -> tuple[np.ndarray, np.ndarray]:
+    def _hull(self, records: Records, of: np.ndarray, events: RowChanges) -> tuple[np.ndarray, np.ndarray]:
         start = np.full(len(records), TIMELESS_START, np.int64)
         end = np.full(len(records), TIMELESS_END, np.int64)
         timed = np.flatnonzero(~events.rows.timeless_mask())

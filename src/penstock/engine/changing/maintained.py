@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.columns.frame import Frame
 from penstock.engine.changing.content import not_before, stretch
-from penstock.engine.changing.expiry_queue import Events, ExpiryQueue
+from penstock.engine.changing.expiry_queue import ExpiryQueue, RowChanges
 from penstock.engine.changing.slots import Records, Slots, clipped, grown
 from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
 from penstock.engine.store import Store, while_present
@@ -44,7 +44,7 @@ class Maintained(BlockingOperator):
         """Begins anew: there is nothing."""
 
     @abstractmethod
-    def changed(self, events: list[Events]) -> Iterator[Frame]:
+    def changed(self, events: list[RowChanges]) -> Iterator[Frame]:
         """What changes as rows of each input come and leave."""
 
     @abstractmethod
@@ -78,11 +78,11 @@ class Maintained(BlockingOperator):
                 pass
 
 
-def _before(store: Store, instant: int) -> Events:
+def _before(store: Store, instant: int) -> RowChanges:
     """What was there just before an instant, as if it came then."""
     rows = store.rows().changing()
     rows = rows.take((rows.since < instant) & (rows.until >= instant))
-    return Events(rows, np.full(len(rows), max(instant - 1, NEVER), np.int64), rows.weight)
+    return RowChanges(rows, np.full(len(rows), max(instant - 1, NEVER), np.int64), rows.weight)
 
 
 class Multiplicities:
@@ -93,12 +93,12 @@ class Multiplicities:
         self.times = np.zeros(0, np.int64)
         self.spare = self.limit = spare  # solutions, before it is looked which of them are there
 
-    def clipped(self, events: Events) -> Events:
+    def clipped(self, events: RowChanges) -> RowChanges:
         """The changes of what is there."""
         rows = events.rows
         slot = self.slots.of([*rows.ids, rows.start, rows.end], len(rows))
         self.times = grown(self.times, self.slots.count)
-        return Events(rows, events.time, clipped(slot, events.change, self.times))
+        return RowChanges(rows, events.time, clipped(slot, events.change, self.times))
 
     def tidy(self) -> None:
         if self.slots.count > self.limit:
@@ -108,7 +108,7 @@ class Multiplicities:
             self.limit = 2 * len(kept) + self.spare
 
 
-class Answers:
+class LastAnswers:
     """The last answer of each slot; gives what is other than before."""
 
     def __init__(self, width: int) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 from penstock.columns.frame import Frame
 from penstock.engine import kernels
 from penstock.engine.changing.content import ContentOperator
-from penstock.engine.changing.expiry_queue import Events
-from penstock.engine.changing.maintained import Answers, Maintained
+from penstock.engine.changing.expiry_queue import RowChanges
+from penstock.engine.changing.maintained import LastAnswers, Maintained
 from penstock.engine.changing.slots import Records, Slots, covered, grown
 from penstock.engine.changing.worlds import Worlds
-from penstock.engine.constructing import Template
+from penstock.engine.constructing import ConstructTemplate
 from penstock.engine.operators import Operator, OperatorContext
 from penstock.engine.paths import Walking, walk_columns
 from penstock.engine.presence import numbered, solutions
@@ -73,10 +73,10 @@ class UniqueContent(Maintained):
     def forget(self) -> None:
         self.slots = Slots(len(self.step.vars) + 2 * self.step.timed)
         self.times = np.zeros(0, np.int64)  # how often, or until when each solution is there
-        self.answers = Answers(0)
+        self.answers = LastAnswers(0)
         self.limit = self.tuning.expired  # slots, before it is looked which of them are needed
 
-    def changed(self, events: list[Events]) -> Iterator[Frame]:
+    def changed(self, events: list[RowChanges]) -> Iterator[Frame]:
         [events] = events
         rows = events.rows
         times = (rows.start, rows.end) if self.step.timed else ()
@@ -130,7 +130,7 @@ class _Constructing(Operator):
 
     def __init__(self, step: steps.Constructed, name: str, context: OperatorContext) -> None:
         super().__init__(step, name, context)
-        self.template = Template(step, self.terms)
+        self.template = ConstructTemplate(step, self.terms)
 
     def taken(self, inputs: list[Frame]) -> list[Frame]:
         return [self.template.triples(inputs[0])]

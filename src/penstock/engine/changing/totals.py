@@ -66,7 +66,9 @@ def total_of(
         found = Concatenation(call, terms)
     else:
         found = ExtremeTerm(call.name, terms, spare)
-    return Distinct(found, width, spare) if call.distinct and not isinstance(found, ExtremeTerm) else found
+    return (
+        DistinctTotal(found, width, spare) if call.distinct and not isinstance(found, ExtremeTerm) else found
+    )
 
 
 class Count(Total):
@@ -88,7 +90,7 @@ class Count(Total):
         self.count = self.count[groups]
 
 
-class Distinct(Total):
+class DistinctTotal(Total):
     """An aggregate over members that count once, however often they are there."""
 
     def __init__(self, inner: Total, width: int, spare: int) -> None:

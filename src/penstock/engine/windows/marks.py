@@ -51,7 +51,7 @@ class Progression:
         return Progression(self.anchor + steps * self.stride, self.stride * rest, self.first)
 
 
-class Interrupted:
+class RestrictedProgression:
     """Those instants of a progression that lie in any of the stretches [since, until)."""
 
     def __init__(self, whole: Progression, since: np.ndarray, until: np.ndarray) -> None:
@@ -117,7 +117,7 @@ class Marks:
     low: int
     high: int
     listed: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    progressions: Sequence[Progression | Interrupted] = ()
+    progressions: Sequence[Progression | RestrictedProgression] = ()
 
     def next(self, times: np.ndarray) -> np.ndarray:
         """The first mark that is not before each of some times; FOREVER if there is none."""

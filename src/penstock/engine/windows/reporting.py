@@ -16,14 +16,14 @@ from penstock.engine.windows.contents import cut, last_close, presence, still_sh
 from penstock.engine.windows.marks import (
     EVERY_INSTANT,
     MOST,
-    Interrupted,
     Marks,
+    RestrictedProgression,
     asked_regularly,
     covered,
     too_many,
 )
 from penstock.engine.windows.report_deltas import ReportDeltas
-from penstock.plan.sources import Window
+from penstock.plan.sources import WindowSource
 from penstock.plan.steps import Evaluated, Reported
 from penstock.plan.steps.windowing import filled
 from penstock.plan.system_columns import PLACE
@@ -62,7 +62,7 @@ class Milestones:
 class WindowReport:
     """The instants at which one of the windows of a query reports."""
 
-    def __init__(self, operator: EvaluatedOperator, number: int, window: Window) -> None:
+    def __init__(self, operator: EvaluatedOperator, number: int, window: WindowSource) -> None:
         self.window = window
         self.report = operator.step.report
         self.counts = window.spec.kind is Kind.TRIPLES
@@ -94,7 +94,7 @@ class WindowReport:
                 rows = rows.take(np.arange(len(rows)) < (not len(self.content)))
             self.content.append(rows)
 
-    def marks(self, begin: int, end: int, clock: Asked) -> Marks:
+    def marks(self, begin: int, end: int, clock: ReportSpan) -> Marks:
         """When it reports, at instants from `begin` to before `end`."""
         asked = self._asked(clock)
         listed = asked.listed
@@ -104,7 +104,7 @@ class WindowReport:
             shown = self.content.rows().changing()
             listed = listed[covered(listed, shown.since, shown.until)]
             since, until = (np.clip(each, asked.low, asked.high + 1) for each in (shown.since, shown.until))
-            regular = [Interrupted(each, since, until) for each in asked.progressions]
+            regular = [RestrictedProgression(each, since, until) for each in asked.progressions]
             return Marks(asked.low, asked.high, listed, regular)
         return Marks(asked.low, asked.high, listed, asked.progressions)
 
@@ -114,7 +114,7 @@ class WindowReport:
             return self.changes.instants(max(begin, asked.low), end)
         return sorted_unique(self.changes.carried(begin, end, asked, begun=True).since)
 
-    def _asked(self, clock: Asked) -> Marks:
+    def _asked(self, clock: ReportSpan) -> Marks:
         """When tick, close and period let it report; with changes also after the last instant of windows."""
         high = clock.end - 1 if self.report.change else clock.high
         marks = Marks(clock.low, high)
@@ -130,7 +130,7 @@ class WindowReport:
         return Marks(clock.low, high, listed[(listed >= clock.low) & (listed <= high)])
 
 
-class Asked:
+class ReportSpan:
     """The stretch of time in which reports are looked for, and what happened to the streams in it."""
 
     def __init__(self, low: int, high: int, end: int, ends: np.ndarray, closed: np.ndarray) -> None:
@@ -169,7 +169,7 @@ class EvaluatedOperator(BlockingOperator):
                 shown = _entering(next(counts))
             if each.content is not None or each.changes is not None:
                 each.take(shown)
-            found = each.marks(clock.before, clock.now, Asked(low, high, clock.now, ends, shown))
+            found = each.marks(clock.before, clock.now, ReportSpan(low, high, clock.now, ends, shown))
             listed.append(found.listed)
             regular |= dict.fromkeys(found.progressions)
         # Changes are reported after the last instant of the windows, too; then all that reports is listed.

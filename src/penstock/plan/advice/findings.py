@@ -55,7 +55,7 @@ from penstock.plan.analysis.walk import (
     subexpressions,
 )
 from penstock.plan.catalog import ActiveDataset, Catalog, unknown_source_hint
-from penstock.plan.sources import Source, Static, Stream, Window, timed
+from penstock.plan.sources import Source, Static, Stream, WindowSource, timed
 from penstock.plan.wording import in_words, leaf_text
 from penstock.terms import NamedNode
 
@@ -98,7 +98,7 @@ def run_findings(
     for parsed in queries:
         for leaf in query_leaves(parsed.query, _known_part(catalog, parsed)):
             for each in leaf.sources:
-                read |= each.streams if isinstance(each, Window) else {each}
+                read |= each.streams if isinstance(each, WindowSource) else {each}
     found = []
     for place, stream in enumerate(catalog.streams):
         if Stream(place) not in read:

@@ -12,7 +12,7 @@ from penstock.plan import steps
 from penstock.plan.analysis.rule_graphs import target_of
 from penstock.plan.catalog import Catalog
 from penstock.plan.planning import Plan, PlannedQuery
-from penstock.plan.sources import RuleGraph, Source, Static, Stream, Window
+from penstock.plan.sources import RuleGraph, Source, Static, Stream, WindowSource
 from penstock.plan.steps import Step
 from penstock.plan.wording import in_words
 
@@ -222,4 +222,4 @@ def _named(names: Iterable[str]) -> str:
 
 
 def _order(source: Source) -> tuple:
-    return (Stream, Window, Static, RuleGraph).index(type(source)), str(source)
+    return (Stream, WindowSource, Static, RuleGraph).index(type(source)), str(source)

@@ -14,7 +14,7 @@ from penstock.algebra.facts import place_of
 from penstock.algebra.nodes import Aggregate, Call, Exists, Expression, Pattern, Var
 from penstock.errors import Finding
 from penstock.functions.errors import ExpressionError
-from penstock.functions.evaluate import Context, evaluate, known_function
+from penstock.functions.evaluate import EvaluationContext, evaluate, known_function
 from penstock.functions.numeric import Number
 from penstock.functions.regex import compiled
 from penstock.functions.temporal import Duration, Moment
@@ -25,7 +25,10 @@ from penstock.timeline import HOUR, SECOND, format_duration
 
 _CALCULATIONS = ("+", "-", "*", "/")
 _FLAGS_OF = {"REGEX": 2, "REPLACE": 3}  # the place of their flags
-_INTERVALS = (Context(start=7 * HOUR + SECOND, end=9 * HOUR), Context(start=10**15, end=10**15 + 13))
+_INTERVALS = (
+    EvaluationContext(start=7 * HOUR + SECOND, end=9 * HOUR),
+    EvaluationContext(start=10**15, end=10**15 + 13),
+)
 _DURATION = re.compile(r"-?P\d\w*|-?P\d*T\d[\w.]*", re.ASCII)
 _MOMENTS = {"dateTime": "an instant", "date": "a date", "time": "a time of day"}
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)?", re.ASCII)

@@ -18,7 +18,7 @@ from penstock.plan.analysis.leaves import Leaf, leaves
 from penstock.plan.analysis.variables import of_expression, possible
 from penstock.plan.analysis.walk import children, nodes, subexpressions
 from penstock.plan.catalog import ActiveDataset, Catalog
-from penstock.plan.sources import Stream, Window, static_graphs
+from penstock.plan.sources import Stream, WindowSource, static_graphs
 from penstock.plan.wording import in_words
 from penstock.terms import NamedNode
 from penstock.timeline import format_duration
@@ -81,7 +81,7 @@ def _equal_readings(parsed: ParsedQuery, dataset: ActiveDataset, catalog: Catalo
             for leaf in leaves(below, dataset)
             if not leaf.absent
             and _variables(leaf) <= possible(below)
-            and any(isinstance(source, Window) for source in leaf.sources)
+            and any(isinstance(source, WindowSource) for source in leaf.sources)
         ]
         if seen and all(_may_repeat(leaf, seen, node.names, catalog) for leaf in seen):
             names = in_words(dict.fromkeys(each.name for each in counting))
@@ -109,7 +109,7 @@ def _may_repeat(leaf: Leaf, others: Sequence[Leaf], keys: Vars, catalog: Catalog
     Where nobody knows, a subject that is described by several patterns, and by which is not grouped, is
     taken for a reading; unless static graphs describe it: elements bring no reading that these know.
     """
-    streams = [each for source in leaf.sources if isinstance(source, Window) for each in source.streams]
+    streams = [each for source in leaf.sources if isinstance(source, WindowSource) for each in source.streams]
     known = [catalog.streams[each.place].repeats if isinstance(each, Stream) else None for each in streams]
     if known and None not in known:
         return any(known)

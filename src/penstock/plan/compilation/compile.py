@@ -32,7 +32,7 @@ from penstock.plan.sources import Sources, Stream, only_streams, static_graphs, 
 from penstock.plan.steps import Begun, Expand, Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
-NOTHING = steps.Table((), ())
+NOTHING = steps.InlineData((), ())
 
 
 def compile_query(
@@ -167,7 +167,7 @@ class Compiler(RepetitionCompiler):
             else:
                 positions.append(term)
         if isinstance(positions[0], Literal) or isinstance(positions[1], (Literal, BlankNode)):
-            return steps.Table((*seen, *context.hidden), ())
+            return steps.InlineData((*seen, *context.hidden), ())
         sources = context.sources
         if context.event and not context.dataset.static_may_have(
             triple.predicate if isinstance(triple.predicate, NamedNode) else None
@@ -201,7 +201,7 @@ class Compiler(RepetitionCompiler):
     _bgp = bgp
 
     def _values(self, node: a.Values, context: Context) -> Step:
-        return steps.Table(tuple(var.name for var in node.vars), node.rows)
+        return steps.InlineData(tuple(var.name for var in node.vars), node.rows)
 
     # --- joins ---
 
@@ -238,7 +238,7 @@ class Compiler(RepetitionCompiler):
         for iri, _ in context.dataset.offered:
             graph = NamedNode(iri)
             below = replace(context, dataset=context.dataset.within(graph))
-            table = steps.Table((name,), ((graph,),))
+            table = steps.InlineData((name,), ((graph,),))
             branches.append(steps.Join(table, self.pattern(node.pattern, below), within=context.within))
         if not branches:
             return _nothing(node)
@@ -481,7 +481,7 @@ class Compiler(RepetitionCompiler):
 
 def _nothing(node: a.Pattern) -> Step:
     """No solution, in the columns that a pattern would bind."""
-    return steps.Table(tuple(sorted(var.name for var in variables.possible(node))), ())
+    return steps.InlineData(tuple(sorted(var.name for var in variables.possible(node))), ())
 
 
 def push_filters(step: Step, conditions: Sequence[a.Expression]) -> Step:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from penstock.algebra.relations import ANY, EQUALS, Relation
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.compilation.substitution import Substitution
-from penstock.plan.sources import Sources, Window, only_streams, static
+from penstock.plan.sources import Sources, WindowSource, only_streams, static
 from penstock.plan.system_columns import BEGAN, ELEMENT
 
 
@@ -22,7 +22,7 @@ class Context:
     outer: Substitution | None = None  # inside EXISTS, where its pattern is not independent
     event: bool = False  # the whole query looks at one element, and static knowledge
     element: bool = False  # inside a pattern whose scope is one element
-    window: Window | None = None  # inside WINDOW, whose patterns look at one element at a time
+    window: WindowSource | None = None  # inside WINDOW, whose patterns look at one element at a time
     began: bool = False  # where windows cut first: solutions tell when they began before (BEGAN)
     element_column: str | None = None  # the column in which such a pattern tells the element
 

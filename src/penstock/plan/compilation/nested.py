@@ -53,7 +53,7 @@ class NestedCompiler(ABC):
                 found = columns_of(steps.Compute(found, Y.name if back else X.name, known), wanted)
         staying, at_these = self._still(path, known, context)
         if found is None:
-            return steps.Table(wanted, ()) if staying is None else columns_of(staying, wanted)
+            return steps.InlineData(wanted, ()) if staying is None else columns_of(staying, wanted)
         found = steps.Unique(found)
         if staying is None:
             return found
@@ -87,7 +87,7 @@ class NestedCompiler(ABC):
         known = (path, context)
         if known not in self._tests:
             found = self._reach(automaton(path, backwards=True), context)
-            found = steps.Table((Y.name, *context.hidden), ()) if found is None else steps.Unique(found)
+            found = steps.InlineData((Y.name, *context.hidden), ()) if found is None else steps.Unique(found)
             if terms := still(path):  # which fulfil the test as they are
                 others = [a.Call("!", (a.Call("SAMETERM", (Y, term)),)) for term in sorted(terms, key=str)]
                 found = steps.Filter(found, conjunction(others))
@@ -103,7 +103,7 @@ class NestedCompiler(ABC):
         wanted = (*ENDS, *context.hidden)
         match step:
             case a.Axis(axis="self", term=term):
-                return columns_of(steps.Table(ENDS, ((term, term),)), wanted)
+                return columns_of(steps.InlineData(ENDS, ((term, term),)), wanted)
             case a.Nested(axis="self", path=inner):
                 found = steps.Compute(self._test(inner, context), X.name, Y)
                 return columns_of(found, wanted)
@@ -135,7 +135,7 @@ class NestedCompiler(ABC):
             terms = frozenset((known,)) if terms is None else terms & {known}
         parts = []
         if always:
-            table = steps.Table((X.name,), tuple((term,) for term in sorted(always, key=str)))
+            table = steps.InlineData((X.name,), tuple((term,) for term in sorted(always, key=str)))
             parts.append(self._in_each_element(table, context))
         if terms is None:
             parts.append(self._vocabulary(context))
@@ -167,7 +167,7 @@ class NestedCompiler(ABC):
 
 def start_at(term: Term) -> Step:
     """The node that walks start from."""
-    return steps.Table((Y.name,), ((term,),))
+    return steps.InlineData((Y.name,), ((term,),))
 
 
 def _along(axis: str, begin: a.TermOrVar, end: a.TermOrVar, left: a.TermOrVar) -> a.TriplePattern:

@@ -27,7 +27,7 @@ AGAIN = (((0, 0, 1), (1, 0, 1)), frozenset((1,)))
 
 
 @dataclass(frozen=True)
-class Ends:
+class PathEnds:
     """The columns of the pairs that a path connects, and what is written at its ends.
 
     The latter matters to paths without length, and is None in the middle of a path.
@@ -42,8 +42,8 @@ class Ends:
     def columns(self) -> tuple[str, str]:
         return self.x, self.y
 
-    def reversed(self) -> Ends:
-        return Ends(self.y, self.x, self.object, self.subject)
+    def reversed(self) -> PathEnds:
+        return PathEnds(self.y, self.x, self.object, self.subject)
 
     def constants(self, context: Context) -> list[a.TermOrVar]:
         """The ends that are one term: written so, or substituted by EXISTS."""
@@ -55,7 +55,7 @@ class PathCompiler(NestedCompiler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._paths: dict[tuple[a.Path, Ends, Context], Step] = {}
+        self._paths: dict[tuple[a.Path, PathEnds, Context], Step] = {}
 
     @abstractmethod
     def fresh(self, kind: str) -> str: ...
@@ -115,7 +115,7 @@ class PathCompiler(NestedCompiler):
             x, y = self.fresh("x"), self.fresh("y")
             key = a.Var(context.key) if context.key is not None else None
             inner = replace(context, key={node.object: y, node.subject: x}.get(key))
-            step = self.path(node.path, Ends(x, y, node.subject, node.object), inner)
+            step = self.path(node.path, PathEnds(x, y, node.subject, node.object), inner)
         ends = {x: node.subject, y: node.object}
         for column, end in ends.items():
             if _is_constant(end, context):
@@ -130,14 +130,14 @@ class PathCompiler(NestedCompiler):
             kept[context.outer.tag] = context.outer.tag
         return steps.Rename(columns_of(step, tuple(kept)), tuple(kept.values()))
 
-    def path(self, path: a.Path, ends: Ends, context: Context) -> Step:
+    def path(self, path: a.Path, ends: PathEnds, context: Context) -> Step:
         """The pairs that a path connects. Closures in closures ask for the same ones many times."""
         known = (path, ends, context)
         if known not in self._paths:
             self._paths[known] = self._path(path, ends, context)
         return self._paths[known]
 
-    def _path(self, path: a.Path, ends: Ends, context: Context) -> Step:
+    def _path(self, path: a.Path, ends: PathEnds, context: Context) -> Step:
         if isinstance(path, NamedNode):
             return self.scan(a.TriplePattern(a.Var(ends.x), path, a.Var(ends.y)), context)
         if isinstance(path, a.Inverse):
@@ -160,7 +160,7 @@ class PathCompiler(NestedCompiler):
         longer = steps.Filter(pairs, a.Call("!", (same,)))
         return _merged(steps.Unique(zero, subsume=True), longer, context)
 
-    def _repeated(self, pairs: Step, ends: Ends, context: Context) -> Step:
+    def _repeated(self, pairs: Step, ends: PathEnds, context: Context) -> Step:
         """`path+`, given the pairs of the path; where an end is a term, walks begin there."""
         further = pairs.vars[2:]
         bounds = {"within": context.within, "relation": context.relation}
@@ -174,7 +174,7 @@ class PathCompiler(NestedCompiler):
         walked = steps.Compute(steps.Rename(walked, (end, *further)), begin, constants[0])
         return columns_of(walked, pairs.vars)
 
-    def _repeated_static(self, pairs: Step, ends: Ends, context: Context, *, or_none: bool) -> Step:
+    def _repeated_static(self, pairs: Step, ends: PathEnds, context: Context, *, or_none: bool) -> Step:
         """`path+` over static triples, or `path*`, between variables."""
         label = steps.Rename(pairs, ENDS)
         transitions, accepting = AGAIN
@@ -201,7 +201,7 @@ class PathCompiler(NestedCompiler):
         if triples:
             yield a.BGP(tuple(triples))
 
-    def _sequence(self, path: a.Sequence, ends: Ends, context: Context) -> Step:
+    def _sequence(self, path: a.Sequence, ends: PathEnds, context: Context) -> Step:
         """`p/q/…`, between columns."""
         written = {a.Var(ends.x): ends.subject, a.Var(ends.y): ends.object}
         joined: Step | None = None
@@ -210,11 +210,11 @@ class PathCompiler(NestedCompiler):
                 step = self.bgp(part, context)
             else:
                 x, y = part.subject, part.object
-                step = self.path(part.path, Ends(x.name, y.name, written.get(x), written.get(y)), context)
+                step = self.path(part.path, PathEnds(x.name, y.name, written.get(x), written.get(y)), context)
             joined = step if joined is None else join(joined, step, context.relation, within=context.within)
         return _pairs_of(joined, ends, context)
 
-    def _inner(self, path: a.Path, ends: Ends, context: Context) -> Step:
+    def _inner(self, path: a.Path, ends: PathEnds, context: Context) -> Step:
         """The pairs of the path inside `+ * ?`, between variables, and from and to constant ends.
 
         SPARQL's ALP evaluates the inner path at a term: only for a zero-length path inside
@@ -222,11 +222,11 @@ class PathCompiler(NestedCompiler):
         """
         constants = ends.constants(context)
         if not constants or not may_have_no_length(path):
-            return self.path(path, Ends(*ends.columns), context)
+            return self.path(path, PathEnds(*ends.columns), context)
         branches = []
         for begin in (None, *constants):
             for finish in (None, *constants):
-                step = self.path(path, Ends(*ends.columns, begin, finish), context)
+                step = self.path(path, PathEnds(*ends.columns, begin, finish), context)
                 for column, end in ((ends.x, begin), (ends.y, finish)):
                     if end is not None:
                         step = _where(step, column, end, context)
@@ -236,7 +236,7 @@ class PathCompiler(NestedCompiler):
                 branches.append(_pairs_of(step, ends, context))
         return reduce(lambda left, right: _merged(left, right, context), branches)
 
-    def _negated(self, path: a.NegatedSet, ends: Ends, context: Context) -> Step:
+    def _negated(self, path: a.NegatedSet, ends: PathEnds, context: Context) -> Step:
         directions = []
         for names, (s, o) in ((path.forward, ends.columns), (path.backward, ends.reversed().columns)):
             if names is not None:
@@ -248,7 +248,7 @@ class PathCompiler(NestedCompiler):
                 directions.append(columns_of(step, (*ends.columns, *context.hidden)))
         return merged(directions)
 
-    def _zero_length(self, ends: Ends, context: Context) -> Step:
+    def _zero_length(self, ends: PathEnds, context: Context) -> Step:
         if constants := ends.constants(context):
             return self._at_constants(constants, ends, context)
         s, p, o = (a.Var(self.fresh(kind)) for kind in "spo")
@@ -259,12 +259,12 @@ class PathCompiler(NestedCompiler):
         ]
         return steps.Compute(steps.Unique(steps.Merge(*nodes), subsume=True), ends.y, a.Var(ends.x))
 
-    def _at_constants(self, constants: list[a.TermOrVar], ends: Ends, context: Context) -> Step:
+    def _at_constants(self, constants: list[a.TermOrVar], ends: PathEnds, context: Context) -> Step:
         """⟨c, c⟩ for the one term c that all these constants are."""
         names = [constant.name for constant in constants if isinstance(constant, a.Var)]
         if not names:
             rows = ((constants[0], constants[0]),) if len(constants) == 1 else ()
-            return self._in_each_element(steps.Table(ends.columns, rows), context)
+            return self._in_each_element(steps.InlineData(ends.columns, rows), context)
         bindings = context.outer.bindings(names)
         for constant in constants:
             if constant != a.Var(names[0]):
@@ -328,7 +328,7 @@ def _where(step: Step, column: str, end: a.TermOrVar, context: Context, *, diffe
     return columns_of(steps.Filter(step, a.Call("!", (same,)) if differs else same), columns)
 
 
-def _pairs_of(step: Step, ends: Ends, context: Context) -> Step:
+def _pairs_of(step: Step, ends: PathEnds, context: Context) -> Step:
     """The columns of the ends, and the tag where EXISTS substitutes."""
     tagged = context.outer is not None and context.outer.tag in step.vars
     return columns_of(step, (*ends.columns, *context.hidden, *([context.outer.tag] if tagged else [])))

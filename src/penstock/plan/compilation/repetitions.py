@@ -127,7 +127,7 @@ class RepetitionCompiler(SequenceCompiler):
         names = (var.name for var in sorted(variables.possible(node), key=str))
         read = [part for part in node.parts if reads.reads_stream(part, context.dataset)]
         if not read:
-            return steps.Table((*names, *context.hidden), ())
+            return steps.InlineData((*names, *context.hidden), ())
         none = steps.Filter(self.pattern(read[0], context), _FALSE)
         return columns_of(none, (*names, *context.hidden))
 

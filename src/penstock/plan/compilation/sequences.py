@@ -26,7 +26,7 @@ from penstock.plan.compilation.joining import TOGETHER
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
 from penstock.plan.compilation.windows import Evaluations, evaluations, in_elements, reported
-from penstock.plan.sources import Sources, Window, windows
+from penstock.plan.sources import Sources, WindowSource, windows
 from penstock.plan.steps import (
     AntiJoin,
     During,
@@ -51,7 +51,7 @@ ENDS_INSIDE = Relation(
 )
 
 
-def window_in(name: NamedNode, dataset: ActiveDataset) -> Window:
+def window_in(name: NamedNode, dataset: ActiveDataset) -> WindowSource:
     """The window of that name."""
     found = windows(dataset.by_name.get(name.value, frozenset()))
     if not found:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.algebra.balance import balanced
-from penstock.plan.steps import Columns, Merge, Step, Table, Vars
+from penstock.plan.steps import Columns, InlineData, Merge, Step, Vars
 
-UNIT = Table((), ((),))
+UNIT = InlineData((), ((),))
 """One empty, timeless solution."""
 
 

@@ -8,13 +8,13 @@ from penstock.algebra.windows import Continuous, Kind, Report, StreamOperator, V
 from penstock.errors import QueryError
 from penstock.plan import steps
 from penstock.plan.catalog import Catalog
-from penstock.plan.sources import RuleGraph, Sources, Stream, Window
+from penstock.plan.sources import RuleGraph, Sources, Stream, WindowSource
 from penstock.plan.steps import Counted, Cut, DerivedScan, Matched, Reported, StatedScan, Step, Windowed
 from penstock.plan.steps.windowing import would_always_report
 from penstock.terms import Term
 
 
-def in_window(window: Window, triple: tuple[Term | str, ...], key: str | None, hidden: bool) -> Step:
+def in_window(window: WindowSource, triple: tuple[Term | str, ...], key: str | None, hidden: bool) -> Step:
     """The rows of a window that match a triple (as `Scan` has it), while they are in it."""
     if window.spec.kind is Kind.TRIPLES:
         return Matched(counted(window), *triple, hidden)
@@ -22,14 +22,14 @@ def in_window(window: Window, triple: tuple[Term | str, ...], key: str | None, h
     return Windowed(scan, window.spec, window.timeless)
 
 
-def in_elements(window: Window) -> Sources:
+def in_elements(window: WindowSource) -> Sources:
     """What a window looks at, read element by element."""
     return frozenset(
         replace(each, elements=True) if isinstance(each, RuleGraph) else each for each in window.streams
     )
 
 
-def counted(window: Window) -> Step:
+def counted(window: WindowSource) -> Step:
     """All triples of a window that counts them."""
     own = in_elements(window)
     reasoned = frozenset(each for each in own if isinstance(each, Stream))  # only what comes from outside is
@@ -45,7 +45,7 @@ def counted(window: Window) -> Step:
 class Evaluations:
     """What says when a query is evaluated: its windows, and the steps of those that count triples."""
 
-    windows: tuple[Window, ...]
+    windows: tuple[WindowSource, ...]
     report: Report
     counted: tuple[Step, ...]
 

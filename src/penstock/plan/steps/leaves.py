@@ -59,8 +59,8 @@ class Scan(Arriving):
 
 
 @step_class
-class Table(Step):
-    """Inline data, timeless. `Table((), ((),))` is the unit; no rows: nothing ever."""
+class InlineData(Step):
+    """Inline data, timeless. `InlineData((), ((),))` is the unit; no rows: nothing ever."""
 
     memoryless = True
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from penstock.algebra.nodes import TriplePattern
 from penstock.algebra.relations import Relation
 from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
-from penstock.plan.sources import Window
+from penstock.plan.sources import WindowSource
 from penstock.plan.steps import Scan
 from penstock.plan.steps.step import OfInput, SameColumns, SameIntervals, Step, Streams, Vars, step_class
 from penstock.plan.system_columns import BEGAN, ELEMENT
@@ -231,7 +231,7 @@ class Evaluated(SameColumns):
     says when it closes.
     """
 
-    windows: tuple[Window, ...]
+    windows: tuple[WindowSource, ...]
     report: Report
     counted: tuple[Step, ...]
 
@@ -267,7 +267,7 @@ class Cut(Evaluated):
 
     input: Step
     spec: WindowSpec
-    windows: tuple[Window, ...]
+    windows: tuple[WindowSource, ...]
     report: Report
     counted: tuple[Step, ...] = ()
 
@@ -304,7 +304,7 @@ class Reported(Evaluated):
     """
 
     input: Step
-    windows: tuple[Window, ...]
+    windows: tuple[WindowSource, ...]
     report: Report
     operator: StreamOperator
     counted: tuple[Step, ...] = ()
