@@ -54,8 +54,9 @@ wheel: $(ready)
 lint: $(ready)
 	@$(bin)/ruff check src tests tools
 	@$(bin)/ruff format --check src tests tools
+	@$(bin)/mypy
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db
-	rm -rf derby.log artifacts src/*.egg-info
+	rm -rf derby.log artifacts src/*.egg-info .mypy_cache
 	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

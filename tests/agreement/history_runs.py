@@ -310,10 +310,10 @@ class ByThemselves:
         return list(found.values())
 
     def _as_stream(self, other: Asked, reader: Asked, number: int, key: int) -> Occurrences:
-        """What a query gives in a batch, as elements; what goes into the default graph makes no instants.
+        """What a query gives in a batch, as elements.
 
         What a rule gives is for windows a stream of elements, and for others a graph: its instants are
-        those of what it comes from.
+        those of what it comes from. Who reads the default graph of all streams has these anyway.
         """
         elements: dict[tuple[int, int], dict] = {}
         for at, terms, start, end in self.rows(other).get(number, ()):
@@ -326,9 +326,10 @@ class ByThemselves:
         sizes = [len(triples) for triples in elements.values()]
         found = replace(found, element=np.repeat(np.array(numbers, np.int64), sizes))
         asked = self.parsed[other].query
-        if asked.target is None:
+        reading = self.parsed[reader].query
+        if asked.target is None and (reading.dataset is None or asked.dataset is not None):
             return replace(found, instants=found.instants[:0])
-        if asked.continuous is None and self.parsed[reader].query.continuous is None:
+        if asked.continuous is None and reading.continuous is None:
             there = number in self.rows(other)
             read = [each for _, part in arrived(self.history, number) if there for each in part]
             return replace(found, instants=occurrences_of(read, key).instants)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Union, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Union, dataclass_transform
 
 from penstock.algebra.relations import Side
 from penstock.algebra.scopes import STREAM, Scope
@@ -41,7 +41,7 @@ class Node:
     def __hash__(self) -> int:
         return self._hash
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:
         """Only for what is not there: who is asked as a graph pattern, and is none, is refused by name."""
         if name in _ASKED:
             raise UnknownNode(self, f"`{name}`, as graph patterns do")

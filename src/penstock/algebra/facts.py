@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from penstock.algebra.nodes import Node
 from penstock.errors import Span
@@ -41,4 +41,4 @@ def once(function: Fact) -> Fact:
             facts[key] = function(node, *arguments, **options)
         return facts[key]
 
-    return known
+    return cast(Fact, known)

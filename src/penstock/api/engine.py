@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 
 from penstock import pipeline
-from penstock.algebra.nodes import ParsedQuery
+from penstock.algebra.nodes import Statement
 from penstock.algebra.scopes import ELEMENT, scope_named
 from penstock.api.arguments import (
     length_of_time,
@@ -198,7 +199,7 @@ class Engine(Registrations):
             _, generations, self.continued = check_checkpoint(
                 self.checkpoint, program, tuple(self.streams), self.timing
             )
-            program = begun(program, generations)
+            program = cast(Program, begun(program, generations))
         return program
 
     def _planned(
@@ -426,7 +427,7 @@ class Engine(Registrations):
         )
         return [finding for _, finding in found]
 
-    def untold(self) -> list[tuple[ParsedQuery | None, Finding]]:
+    def untold(self) -> list[tuple[Statement | None, Finding]]:
         """The findings that nobody was told yet, with the query that each is about; now they are."""
         catalog = pipeline.catalog_of(self.streams, self.graphs)
         found = []

@@ -180,7 +180,7 @@ def _open(run: str, path: str, digest: str, number: str) -> dict[str, float]:
     from penstock.runtime.job import JobReference
 
     job = JobReference(run, path, digest).load()
-    _ = job.program.network
+    _ = job.program.network  # type: ignore[attr-defined]
     begun = time.perf_counter()
     job.program.open(int(number))
     return {"open": time.perf_counter() - begun}

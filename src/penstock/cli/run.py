@@ -300,7 +300,7 @@ def _command(name: str, spark: str | None, help: str, without: Sequence[str] = (
 
     whole = inspect.signature(answer, eval_str=True)
     kept = [each for each in whole.parameters.values() if each.name not in ("spark", *without)]
-    command.__signature__ = whole.replace(parameters=kept)
+    command.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in kept}
     command.__name__, command.__doc__ = name, help
     return command

@@ -73,7 +73,7 @@ def warnings_told() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", PenstockWarning)
-        warnings.showwarning = tell
+        warnings.showwarning = tell  # type: ignore[assignment]
         yield
 
 

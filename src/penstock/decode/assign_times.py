@@ -80,9 +80,11 @@ class TimedRows:
         return out
 
     def occurrences(self, rejects: list[Reject]) -> Occurrences:
+        subject, predicate, object_, start, end = self.columns
         return Occurrences(
-            *self.columns, self.instants, self.terms, self.elements, rejects, self.graph, self.element
-        )
+            subject, predicate, object_, start, end, self.instants, self.terms, self.elements, rejects,
+            self.graph, self.element,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import zstandard
 
@@ -19,7 +19,7 @@ class PlainReader:
 
     damage: str | None = None
 
-    def __init__(self, file: BinaryIO, length: int | None = None) -> None:
+    def __init__(self, file: Any, length: int | None = None) -> None:
         self._file = file
         self._left = length
 
@@ -58,7 +58,7 @@ class CompressedReader:
     def __init__(self, file: BinaryIO | PlainReader, compression: Compression) -> None:
         self._file = file
         self._compression = compression
-        self._stream = None  # the decompressor inside a member or frame
+        self._stream: Any = None  # the decompressor inside a member or frame
         self._rest = memoryview(b"")  # compressed bytes that are not used yet
         self._data = memoryview(b"")  # decompressed bytes that are not given yet
         self._ended = False
@@ -70,7 +70,7 @@ class CompressedReader:
         """Where members begin: in the text that was given so far, and in the file."""
         self._read = self._given = 0  # bytes, compressed and not
 
-    def _open(self):
+    def _open(self) -> Any:
         if self._compression is Compression.GZIP:
             return zlib.decompressobj(wbits=31)
         return zstandard.ZstdDecompressor().decompressobj()

@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -203,7 +203,7 @@ class CsvRows:
         text = data[begin:end].decode(errors="replace")
         if self.dialect.quote is None:
             return text.split(self.dialect.delimiter)
-        options = {"delimiter": self.dialect.delimiter, "quotechar": self.dialect.quote}
+        options: dict[str, Any] = {"delimiter": self.dialect.delimiter, "quotechar": self.dialect.quote}
         options |= {"doublequote": self.escape is None, "escapechar": self.escape}
         return next(csv.reader(io.StringIO(text, newline=""), **options))
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class Decoder:
         self.strict = strict
         self.line = 1  # where the next piece begins
         self.head = b""  # what a part of a file needs from before it: declarations
+        self._decoder: Any  # by format: what it needs to know of a part's beginning differs
         options = {
             "strict": strict,
             "keep_predicates": keep_predicates,

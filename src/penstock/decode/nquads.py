@@ -342,8 +342,8 @@ def scan(
     terms = TermChunk(ids[order], *texts)
     if trusted and (kinds == ODD).any():
         line = int(integers[6][np.flatnonzero(kinds == ODD)[0]])
-        raise RuntimeError(f"a canonical line is not understood: {buffer[line:][:500].tobytes()}")
-    return Scanned(
+        raise RuntimeError(f"a canonical line is not understood: {buffer[line:][:500].tobytes()!r}")
+    return Scanned(  # type: ignore[call-arg]
         *integers,
         kinds,
         instants,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Occurrences:
         return len(self.subject)
 
     @property
-    def columns(self) -> tuple[np.ndarray, ...]:
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         return self.subject, self.predicate, self.object, self.start, self.end
 
     def ended_within(self, first: int, last: int) -> Occurrences:
@@ -85,8 +85,8 @@ class Occurrences:
         own = (self.graph, self.element, self.derived)
         graph, element, derived = (each[rows] if len(each) else each for each in own)
         texts = TermTable(self.terms).subset(np.concatenate([*columns[:3], graph]))
-        return Occurrences(
-            *columns,
+        return replace(
+            Occurrences(*columns),
             instants=self.instants[instants],
             terms=texts,
             graph=graph,
@@ -118,8 +118,9 @@ def concat(parts: Iterable[Occurrences]) -> Occurrences:
         return empty()
     if len(parts) == 1:
         return parts[0]
-    return Occurrences(
-        *(np.concatenate(column) for column in zip(*(p.columns for p in parts), strict=True)),
+    columns = (np.concatenate(column) for column in zip(*(p.columns for p in parts), strict=True))
+    return replace(
+        Occurrences(*columns),
         instants=sorted_unique(np.concatenate([p.instants for p in parts])),
         terms=merge_terms(p.terms for p in parts),
         elements=sum(p.elements for p in parts),

@@ -160,16 +160,18 @@ class TripleRows:
         ]
         if self.strict and rejects:
             raise strict_error(rejects[0])
-        ids = [
+        subject, predicate, object_ = (
             np.concatenate([a[kept], b[more_kept]])
             for a, b in zip(rows.columns[:3], more.columns[:3], strict=True)
-        ]
+        )
         names, texts = np.empty(0, np.int64), TermChunk()
         if self.named:
             names, texts = self._names(columns.get("graph"), index)
         element, begun = self._elements(columns.get("graph"), start, end, valid, numbers)
         return Occurrences(
-            *ids,
+            subject,
+            predicate,
+            object_,
             start[index],
             end[index],
             sorted_unique(end[valid]),

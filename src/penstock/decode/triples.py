@@ -149,5 +149,5 @@ def scan_triples(
     odd = np.concatenate(odd_parts, axis=1)
     if trusted and odd.size:
         line = int(odd[0, 0])
-        raise RuntimeError(f"a canonical line is not understood: {buffer[line:][:500].tobytes()}")
+        raise RuntimeError(f"a canonical line is not understood: {buffer[line:][:500].tobytes()!r}")
     return Triples(np.concatenate(parts, axis=1), terms, odd)

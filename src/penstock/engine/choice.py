@@ -6,6 +6,8 @@ a row that leaves for one more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from penstock.algebra.base import UnknownNode
 from penstock.engine import absence, constructing, instants, operators, paths
 from penstock.engine.changing import CHANGING
@@ -16,7 +18,7 @@ from penstock.engine.windows import IN_WINDOWS, WINDOWS
 from penstock.plan import steps
 from penstock.plan.steps import RunsBetween, Step
 
-_LINEAR: dict[type[Step], type[Operator]] = {
+_LINEAR: dict[type[Step], Callable[..., Operator]] = {
     steps.Scan: operators.ScanOperator,
     steps.InlineData: operators.TableOperator,
     steps.Rename: operators.RenameOperator,
@@ -31,7 +33,7 @@ _LINEAR: dict[type[Step], type[Operator]] = {
 }
 """What becomes of a row does not depend on whether it leaves: it leaves in all that came of it."""
 
-_STAYING: dict[type[Step], type[Operator]] = {
+_STAYING: dict[type[Step], Callable[..., Operator]] = {
     **_LINEAR,
     steps.Unique: operators.UniqueOperator,
     steps.OuterBindings: operators.OuterBindingsOperator,
@@ -47,10 +49,10 @@ _STAYING: dict[type[Step], type[Operator]] = {
     steps.PerElement: operators.ScanOperator,
     RunsBetween: RunsBetweenOperator,
 }
-_LEAVING = {**_LINEAR, **CHANGING, **WINDOWS}
+_LEAVING: dict[type[Step], Callable[..., Operator]] = {**_LINEAR, **CHANGING, **WINDOWS}
 
 
-def operator_of(step: Step) -> type[Operator]:
+def operator_of(step: Step) -> Callable[..., Operator]:
     """What runs a step, by whether its rows, or those of its inputs, can leave."""
     leave = step.retractable or any(below.retractable for below in step.inputs)
     found = (_LEAVING if leave else _STAYING).get(type(step))

@@ -40,11 +40,11 @@ class RowCounts:
 
     def moved(self, places: Mapping[int, int]) -> RowCounts:
         """The counts of the steps that are still there, at the places that they have now."""
-        parts = (
+        given, matched, late = (
             {places[k]: n for k, n in part.items() if k in places}
             for part in (self.given, self.matched, self.late)
         )
-        return RowCounts(*parts, {places[k] for k in self.occurred if k in places})
+        return RowCounts(given, matched, late, {places[k] for k in self.occurred if k in places})
 
     def behind(self, count: int) -> RowCounts:
         """The same, of steps that stand behind so many others."""
@@ -60,10 +60,10 @@ class RowCounts:
     def only(self, places: Iterable[int]) -> RowCounts:
         """The counts of some steps."""
         kept = set(places)
-        parts = (
+        given, matched, late = (
             {k: n for k, n in part.items() if k in kept} for part in (self.given, self.matched, self.late)
         )
-        return RowCounts(*parts, self.occurred & kept)
+        return RowCounts(given, matched, late, self.occurred & kept)
 
     def to_json(self) -> list[Any]:
         parts = ([[*part], [*part.values()]] for part in (self.given, self.matched, self.late))
@@ -72,7 +72,8 @@ class RowCounts:
     @classmethod
     def from_json(cls, value: list[Any]) -> RowCounts:
         *parts, occurred = value
-        return cls(*(dict(zip(*part, strict=True)) for part in parts), set(occurred))
+        given, matched, late = (dict(zip(*part, strict=True)) for part in parts)
+        return cls(given, matched, late, set(occurred))
 
 
 def _sum(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:

@@ -248,8 +248,9 @@ class Evaluator:
         columns = {name: frame.column(name) for name in seen}
         if timed or random:
             columns |= {_START: frame.start, _END: frame.end}
+        rows: dict[str, np.ndarray] = {}
         if not columns:
-            rows, inverse = {}, np.zeros(len(frame), np.int64)
+            inverse = np.zeros(len(frame), np.int64)
         elif random:
             rows, inverse = distinct_rows(columns)
         else:

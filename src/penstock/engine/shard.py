@@ -6,6 +6,7 @@ import heapq
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import cast
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from penstock.engine.digests import gone_on
 from penstock.engine.exchange import has_predicate, match, static_rows
 from penstock.engine.expressions import Evaluator
 from penstock.engine.network import Edge, Network, Unit
-from penstock.engine.operators import Clock, OperatorContext
+from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
 from penstock.engine.static_snapshot import StaticSnapshot
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.functions.errors import add_refused
@@ -370,7 +371,7 @@ class Shard:
         if self.net.generations[place] and clock.passed:
             clock = clock.since(self.net.generations[place])
         try:
-            for frame in operator.advance(inputs, clock):
+            for frame in cast(BlockingOperator, operator).advance(inputs, clock):
                 self._hand_on(place, frame)
         except Exception as problem:
             problem.add_note(self._where(place))

@@ -131,7 +131,7 @@ def number(term: Term) -> Number:
 def integer(term: Term) -> int:
     found = number(term)
     if found.kind == numeric.INTEGER:
-        return found.value
+        return int(found.value)
     raise ExpressionError(f"{term} is not an xsd:integer")
 
 

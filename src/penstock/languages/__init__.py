@@ -215,10 +215,11 @@ def parse_query(text: str, **options) -> ParsedQuery:
     """A text that is one query; takes what `parse` takes."""
     module = parse(text, **options)
     first, *others = module.statements
-    problem = "one query was expected, and here is another"
     if not isinstance(first, ParsedQuery):
-        others, problem = [first], "a query was expected, and this is none"
+        problem = "a query was expected, and this is none"
+        raise QueryError(problem, span=first.place, text=text, origin=module.origin)
     for other in others:
+        problem = "one query was expected, and here is another"
         raise QueryError(problem, span=other.place, text=text, origin=module.origin)
     return first
 

@@ -63,7 +63,7 @@ class TermTranslator:
         if qualifier.type != "LANGTAG":
             return Literal(value, datatype=self.names.iri(qualifier))
         try:
-            return Literal(value, language=str(qualifier[1:]))
+            return Literal(value, language=str(qualifier)[1:])
         except ValueError as problem:
             raise self.source.error(f"{qualifier} is not a language tag: {problem}", qualifier) from None
 

@@ -65,6 +65,7 @@ class WindowTranslator(RegistrationTranslator, DurationTranslator):
             )
         self._check_report(report, form)
         continuous = Continuous(tuple(self.windows), report, operator, self.convention.view)
+        assert isinstance(parsed, a.ParsedQuery)
         query = replace(parsed.query, continuous=continuous)
         parsed = replace(parsed, query=query, window_places=tuple(self._brackets))
         return self.registered(parsed, said.stream)

@@ -32,13 +32,16 @@ STAGES = ("algebra", "plan", "spark")
 class Registered(Protocol):
     """A graph as the command line names it."""
 
-    iri: str | None
+    @property
+    def iri(self) -> str | None: ...
 
 
 class RegisteredStream(Registered, Protocol):
     """A stream as the command line names it."""
 
-    repeats: bool | None  # whether two of its elements may state the same triple; None: nobody knows
+    @property
+    def repeats(self) -> bool | None:
+        """Whether two of its elements may state the same triple; None: nobody knows."""
 
 
 def catalog_of(streams: Iterable[RegisteredStream], graphs: Iterable[StaticGraph | Registered]) -> Catalog:
@@ -68,8 +71,8 @@ def assumed_sources(
     suggested = assumed_catalog([query.query for query in queries])
     named = [each for each in suggested.streams if each.iri is not None and each.iri not in known]
     streams = [StreamName(), *named] if named or not known else []
-    graphs = [each for each in suggested.graphs if each.iri not in known]
-    return [replace(each, repeats=repeats) for each in streams], graphs
+    further = [each for each in suggested.graphs if each.iri not in known]
+    return [replace(each, repeats=repeats) for each in streams], further
 
 
 def check(

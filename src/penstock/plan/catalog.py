@@ -203,7 +203,7 @@ class Catalog:
         seen: dict[str | None, Sources] = {}
         for window in continuous.windows:
             own = self.shown_by(window, timeless=continuous.view is View.GRAPH)
-            name = window.name and window.name.value
+            name = window.name.value if window.name else None
             seen[name] = seen.get(name, frozenset()) | {own}
         default |= seen.pop(None, frozenset())
         named |= seen
@@ -224,7 +224,8 @@ class Catalog:
 
     def unknown_stream(self, iri: str) -> QueryError:
         """The error for a window over a stream that there is not."""
-        known = [each.iri for each in (*self.streams, *self.rules) if each.iri is not None]
+        own = (*(each.iri for each in self.streams), *(each.iri for each in self.rules))
+        known = [each for each in own if each is not None]
         return QueryError(
             f"the window's stream <{iri}> is not registered, and no query gives it",
             hint=unknown_source_hint(iri, known),

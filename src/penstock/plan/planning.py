@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 from penstock.algebra.nodes import Ask, Construct, Describe, Node, ParsedQuery, Query, Select, is_rule
 from penstock.algebra.scopes import ELEMENT
@@ -58,7 +59,7 @@ _PARTS = " parts"
 def _bottom_up(queries: Sequence[PlannedQuery]) -> Iterator[Step | Node]:
     """All steps and nodes of the queries, each after its parts."""
     seen: set[int] = set()
-    waiting: list[tuple[object, bool]] = [(query, False) for query in queries]
+    waiting: list[tuple[Any, bool]] = [(query, False) for query in queries]
     while waiting:
         thing, entered = waiting.pop()
         if entered:

@@ -75,7 +75,8 @@ class WantedClosure:
         )
         zeros = np.zeros(triples.shape[1], np.int64)
         texts = self.terms.subset(triples.reshape(-1))
-        given = Occurrences(*triples, zeros, zeros, terms=texts, element=zeros + _ONE)
+        subject, predicate, object_ = triples
+        given = Occurrences(subject, predicate, object_, zeros, zeros, terms=texts, element=zeros + _ONE)
         found = reasoner.close(given)
         both = np.stack([found.subject, found.predicate, found.object])
         self.terms.add_chunk(found.terms)

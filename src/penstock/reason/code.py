@@ -126,6 +126,9 @@ def in_python(clause: Clause) -> bool:
     )
 
 
+_Dispatching = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
 class ClauseCompiler:
     """Makes the arrays of clauses; `support.py` makes others of them."""
 
@@ -321,7 +324,7 @@ class ClauseCompiler:
             pair = self.id(atom.predicate), self.id(atom.object)
             self.by_pair.setdefault(pair, []).append(variant)
 
-    def _dispatching(self) -> tuple[np.ndarray, ...]:
+    def _dispatching(self) -> _Dispatching:
         leading = set(self.leading.values())
         for pair in leading:
             if pair[1]:

@@ -139,7 +139,7 @@ class ElementReasoner:
             more = run.quads.rows[: run.quads.count][run.quads.by[: run.quads.count] >= 0]
             used = np.concatenate([rows, more[more[:, 3] == 0]])
             again = np.union1d(again, self._vocabulary.new(used, terms))
-        self._tried += np.count_nonzero(np.bincount(rows[:, 4]))
+        self._tried += int(np.count_nonzero(np.bincount(rows[:, 4])))
         self._redone += len(again)
         new = self._new(run, again)
         if len(again):

@@ -85,7 +85,7 @@ def needed(
     keys = keys_in([roots, *(part for each in instances for part in (each.heads, each.premises))])
     keys = keys[_numbered(keys)[0]]
     edges = list(_between_keys(keys, [each for each in instances if False in each.copies]))
-    begun, own = [roots], []
+    begun, own = [roots], list[np.ndarray]()
     for each, watch in zip(instances, watching, strict=True):
         mine = _nodes(sum(map(len, own)) + np.arange(len(each)), INSTANCE)
         own.append(mine)

@@ -235,10 +235,10 @@ class Selecting:
         vocabulary = VocabularyClauses([self._declaring(each) for each in declaring], closed)
         telling[~telling] = vocabulary.saying(keys[first[~telling]], closed.terms)
         heads = np.split(telling[numbers], np.cumsum([each.heads[..., 0].size for each in others])[:-1])
-        watching = [
+        watching: list[np.ndarray] = [
             np.zeros(len(each), bool)  # it has the key of its premise
             if each.copies and False not in each.copies
-            else some.reshape(each.heads.shape[:2]).any(axis=1)
+            else np.asarray(some.reshape(each.heads.shape[:2]).any(axis=1))
             for each, some in zip(others, heads, strict=True)
         ]
         return others, watching, np.array(declaring, np.int64)

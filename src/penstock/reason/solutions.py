@@ -24,7 +24,7 @@ from penstock.reason.code import KINDS, WORKINGS_ID, native
 from penstock.reason.equality import depends
 from penstock.reason.quads import BLANK, IRI, LITERAL
 from penstock.reason.witnesses import Witnesses
-from penstock.terms import BlankNode, Term
+from penstock.terms import BlankNode, Literal, NamedNode, Term
 
 
 class Solutions:
@@ -86,7 +86,8 @@ class Solutions:
 
     def _join(self, table: ValuesTable) -> None:
         """Joins with VALUES, which has few rows."""
-        chosen, values = [], {var: [] for var in table.vars}
+        chosen = []
+        values: dict[Var, list] = {var: [] for var in table.vars}
         for row in table.rows:
             fits = np.ones(len(self.elements), bool)
             for var, term in zip(table.vars, row, strict=True):
@@ -143,7 +144,7 @@ class Solutions:
         columns = [self._ids(each, {}) for each in condition.args]
         if condition.name == "SAMETERM":
             return columns[0] == columns[1]
-        return kinds_of(columns[0], self.terms) == KINDS[condition.name]
+        return np.equal(kinds_of(columns[0], self.terms), KINDS[condition.name])
 
     def _keep(self, chosen: np.ndarray) -> None:
         if chosen.dtype == np.bool_ and chosen.all():
@@ -201,7 +202,7 @@ class Solutions:
     def _lookups(self, columns: Columns) -> Iterator[Lookup]:
         """What variables are bound to, for each row of columns; once, if there is none."""
         if not columns:
-            yield {}.get
+            yield lambda _: None
             return
         seen = np.unique(np.concatenate(list(columns.values())))
         seen = seen[seen != UNBOUND]
@@ -250,7 +251,7 @@ class Solutions:
         vars_ = sorted((var for var in self.columns if not var.name.startswith(".")), key=lambda v: v.name)
         if not vars_:
             vars_ = sorted(self.columns, key=lambda v: v.name)
-        columns, numbers = {}, np.zeros(len(self.elements), np.int64)
+        columns, numbers = dict[str, np.ndarray](), np.zeros(len(self.elements), np.int64)
         if vars_:
             columns, numbers = distinct_rows({var.name: self.columns[var] for var in vars_})
         seed = hashlib.blake2b(f"{self.clause.rule} {label}".encode(), digest_size=16).digest()
@@ -275,7 +276,7 @@ def _constants(call: Call) -> Iterator[Term]:
     for each in call.args:
         if isinstance(each, Call):
             yield from _constants(each)
-        elif not isinstance(each, Var):
+        elif isinstance(each, (NamedNode, BlankNode, Literal)):
             yield each
 
 

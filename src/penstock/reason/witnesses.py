@@ -21,7 +21,7 @@ from penstock.algebra.nodes import Call, Expression, Var
 from penstock.columns import interning
 from penstock.columns.ids import id_of
 from penstock.columns.interning import frozen
-from penstock.reason.clauses import Atom, Clause, constants_in, variables_in
+from penstock.reason.clauses import Atom, Clause, Position, constants_in, variables_in
 from penstock.reason.quads import DEAD, LITERAL, Quads
 from penstock.rules.rule import SURROGATES
 from penstock.terms import RDF, XSD, Literal, NamedNode
@@ -71,7 +71,7 @@ def witnesses_in(clauses: Iterable[Clause], key: int) -> Witnesses | None:
     """What witnesses are for, if all that clauses do with surrogates can be told from a few."""
     variables: dict[Clause, tuple[Var, ...]] = {}
     surrogates: dict[Clause, Var] = {}
-    vocabulary: set[NamedNode] = set()
+    vocabulary: set[Position] = set()
     for clause in clauses:
         if any(atom.graph is not None for atom in (*clause.body, *clause.head)):
             return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import reduce
+from typing import Any
 
 from penstock.algebra import nodes as a
 from penstock.algebra.nodes import Construct, ParsedQuery, ParsedRule, QuadPattern, Select, TriplePattern, Var
@@ -114,7 +115,7 @@ def _turned(
     if not relations:
         return pattern
 
-    def turned(value: object) -> object:
+    def turned(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(turned, value))
         if not isinstance(value, a.Node) or isinstance(value, Var):
@@ -156,4 +157,5 @@ def _refused(rule: Rule, statement: a.Statement, what: str) -> QueryError:
         hint="use --scope element, or drop the rule (`# drop: " + rule.name + "` in a file of your own)",
     )
     error.span = statement.place
-    return error.located(statement.text, statement.origin)
+    error.located(statement.text, statement.origin)
+    return error

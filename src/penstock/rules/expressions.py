@@ -26,7 +26,7 @@ RDFS = Namespace("http://www.w3.org/2000/01/rdf-schema#")
 NAMES = "urn:penstock:expression#"
 REGIME = "owl2-direct"
 
-Triple = tuple[Term, Term, Term]
+Triple = tuple[Term, Term | Var, Term]
 
 _BOOLEAN = (OWL.intersectionOf, OWL.unionOf, OWL.oneOf, OWL.complementOf)
 _RESTRICTING = (

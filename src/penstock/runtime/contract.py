@@ -149,7 +149,7 @@ class RunStatistics:
     predicates: frozenset[str] = frozenset()  # some that occur, where one that is asked for does not
     knowledge: int = 0  # the version of static knowledge that holds
 
-    def taken(self, given: Iterable[tuple[int, int, bytes]]) -> Results:
+    def taken(self, given: Iterable[tuple[int, int, Any]]) -> Results:
         """The results of a batch, of (shard, query or kind, payload); the rest is counted."""
         import pyarrow as pa
 

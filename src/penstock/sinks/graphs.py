@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow.compute as pc
@@ -117,7 +117,7 @@ class GraphOutput:
         finally:
             unfinished.unlink(missing_ok=True)
 
-    def _compressing(self, raw: BinaryIO) -> contextlib.AbstractContextManager[BinaryIO]:
+    def _compressing(self, raw: BinaryIO) -> contextlib.AbstractContextManager[Any]:
         if self.compression == ".gz":  # without a name and time in it: the same triples, the same bytes
             return gzip.GzipFile("", "wb", compresslevel=4, fileobj=raw, mtime=0)
         if self.compression == ".zst":

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from penstock.errors import InputError, UsageError
 
@@ -168,7 +168,7 @@ class JournaledFile:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():  # /dev/null, a pipe: takes nothing back
             self.journal = None
-            self.file = path.open("wb")
+            self.file: BinaryIO = path.open("wb")
             self.position = self._write((header,))
             return
         certain = journal.size() if journal is not None and journal.continues else None

@@ -11,7 +11,7 @@ import os
 import zlib
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.decode.formats import Compression, Format
 from penstock.decode.turtle import end_of_statements
@@ -157,7 +157,7 @@ class Members:
         self.longest = longest  # bytes that are kept to find the end of a text; decoding rejects more
         self.at = self.safe = start  # looked at up to here; complete up to here
         self.ends = ends
-        self._stream = None
+        self._stream: Any = None  # the decompressor inside a member
         self._text = bytearray()  # since `safe`; of lines only the last one matters
         self.broken = False
 

@@ -6,6 +6,8 @@ an instant before. Only groups of rows that can matter to each other are looked 
 where one of them changes.
 """
 
+from collections.abc import Callable
+
 from penstock.engine.changing.absence import ExistsMarkContent, LeftJoinContent, MinusContent
 from penstock.engine.changing.groups import AggregatedContent, AskedContent
 from penstock.engine.changing.order import OrderedContent, SlicedContent
@@ -15,10 +17,11 @@ from penstock.engine.changing.sets import (
     constructed_content,
     unique_content,
 )
+from penstock.engine.operators import Operator
 from penstock.plan import steps
 from penstock.plan.steps import PathWalk
 
-CHANGING = {
+CHANGING: dict[type[steps.Step], Callable[..., Operator]] = {
     steps.Unique: unique_content,
     steps.OuterBindings: OuterBindingsContent,
     steps.Constructed: constructed_content,

@@ -40,7 +40,8 @@ class SlicedContent(ContentOperator):
     def __init__(self, step: steps.Sliced, name: str, context: OperatorContext) -> None:
         super().__init__(step, name, context)
         *between, ordered = step.below
-        self.ordered: steps.Ordered = ordered
+        assert isinstance(ordered, steps.Ordered)
+        self.ordered = ordered
         self.remember("rows", (*ordered.input.vars, *(var for var, _ in ordered.computed)))
         self.ordering = Ordering(ordered, self.terms)
         self.between = [_between(each, context) for each in reversed(between)]

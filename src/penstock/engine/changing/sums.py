@@ -183,7 +183,7 @@ def _split(term) -> tuple[Class, int] | None:
     if not isinstance(value, Number):
         return None
     if value.kind == INTEGER:
-        return ((INTEGER, 0), value.value) if abs(value.value) < 1 << 60 else None
+        return ((INTEGER, 0), int(value.value)) if abs(value.value) < 1 << 60 else None
     if value.kind == DECIMAL:
         sign, digits, exponent = value.value.as_tuple()
         multiple = int("".join(map(str, digits)))

@@ -17,6 +17,7 @@ from penstock.engine.windows.marks import (
     EVERY_INSTANT,
     MOST,
     Marks,
+    Progression,
     RestrictedProgression,
     asked_regularly,
     covered,
@@ -161,7 +162,7 @@ class EvaluatedOperator(BlockingOperator):
             self.milestones.put(LAST, max(at.get(LAST, NEVER), self._last(clock)))
         low = max(clock.before, at[FIRST])
         high = clock.now - 1 if clock.now < FOREVER else at[LAST]
-        listed, regular = [], {}
+        listed, regular = [], dict[Progression | RestrictedProgression, None]()
         counts = iter(counted)
         for each in self.reports:
             shown = clock.instants(frozenset(map(filled, each.window.numbers)))

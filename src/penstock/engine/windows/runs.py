@@ -102,16 +102,16 @@ class RunsOperator(BlockingOperator):
         step = self.step
         choice, sign, since, until, _ = looks
         rows = np.append(np.arange(len(members)), more)
-        lists = Lists(*lists, self.terms)
+        listed = Lists(lists[0], lists[1], self.terms)
         chosen, told_apart = choices.take(choice), [members.column(var)[rows] for var in step.ties]
         columns = [chosen.column(var) for var in step.keys]
         for _, call, column in step.aggregates:
             values = None if column is None else members.column(column)[rows]
-            columns.append(lists.values(call, values, told_apart))
-        begun, ended = lists.least(members.start[rows]), -lists.least(-members.end[rows])
+            columns.append(listed.values(call, values, told_apart))
+        begun, ended = listed.least(members.start[rows]), -listed.least(-members.end[rows])
         columns += [begun + NO_ID, ended + NO_ID]
         if step.began is not None:
-            columns.append(lists.least(members.column(step.began)[rows]))
+            columns.append(listed.least(members.column(step.began)[rows]))
         hull = np.minimum(chosen.start, begun), np.maximum(chosen.end, ended)
         answers = Frame(step.vars, np.vstack(columns), *hull, chosen.weight * sign, since, until)
         return answers if step.settled else consolidated(answers)

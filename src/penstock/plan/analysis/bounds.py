@@ -108,7 +108,8 @@ def _linear(expression: Expression) -> _Linear | None:
         return tuple(a + sign * b for a, b in zip(*parts, strict=True))
     if expression.name in ("UPLUS", "UMINUS") and len(parts) == 1:
         sign = 1 if expression.name == "UPLUS" else -1
-        return tuple(sign * a for a in parts[0])
+        first, second, third = parts[0]
+        return sign * first, sign * second, sign * third
     return None
 
 

@@ -105,7 +105,7 @@ class _Search:
     def __init__(self, fed: Feeding, numbers: Iterable[int], choices: dict[int, Keys]) -> None:
         self.fed = fed
         self.choices = choices
-        self.clash: tuple[Made, Sought] | None = None  # the first one
+        self.clash: tuple[Made | Sought, Made | Sought] | None = None  # the first one
         self.options: dict[int, tuple[Counter[_Options], Counter[_Options]]] = {}  # there are, on each side
         self.parts: dict[int, list[_Part]] = {place: [] for place in choices}
         for number in numbers:

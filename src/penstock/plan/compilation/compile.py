@@ -181,12 +181,16 @@ class Compiler(RepetitionCompiler):
         return steps.Rename(scan, (*seen, *context.hidden))
 
     def _scanned(
-        self, triple: tuple[Term | str, ...], sources: Sources, key: str | None, hidden: bool
+        self,
+        triple: steps.Triple,
+        sources: Sources,
+        key: str | None,
+        hidden: bool,
     ) -> Step:
         """The rows that match in all these sources."""
         seen = windows(sources)
         others = sources.difference(seen)
-        branches = [steps.Scan(*triple, others, key, hidden)] if others or not seen else []
+        branches: list[Step] = [steps.Scan(*triple, others, key, hidden)] if others or not seen else []
         branches += [in_window(window, triple, key, hidden) for window in seen]
         return merged(branches)
 
@@ -311,7 +315,8 @@ class Compiler(RepetitionCompiler):
 
     def _filter(self, node: a.Filter, context: Context) -> Step:
         step, columns = self._seen_below(node, context)
-        plain, others = [], []
+        plain: list[a.Expression] = []
+        others: list[a.Expression] = []
         for conjunct in conjuncts(node.condition):
             (others if _depends_on_row(conjunct) or _has_exists(conjunct) else plain).append(conjunct)
         step = push_filters(step, plain)
@@ -496,7 +501,7 @@ def push_filters(step: Step, conditions: Sequence[a.Expression]) -> Step:
         names = dict(zip(step.vars, step.input.vars, strict=True))
         below = {side: [_renamed(each, names) for each in pushed] for side, pushed in below.items()}
     if below:
-        step = replace(
+        step = replace(  # type: ignore[type-var]
             step, **{side: push_filters(getattr(step, side), pushed) for side, pushed in below.items()}
         )
     if len(staying) > balance.SHORT:
@@ -567,4 +572,4 @@ def with_ties(step: Step, vars: tuple[str, ...]) -> Step:
     """The same, where ORDER BY decides ties by the columns that are left in the end."""
     if isinstance(step, _IN_ORDER):
         return replace(step, input=with_ties(step.input, vars))
-    return replace(step, ties=vars)
+    return replace(step, ties=vars)  # type: ignore[type-var]

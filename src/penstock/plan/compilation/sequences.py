@@ -122,6 +122,8 @@ def come_in_order(one: Step, other: Step) -> bool:
 class SequenceCompiler(PathCompiler):
     """The part of the compiler that knows windows of elements and sequences."""
 
+    name: str  # of the query
+
     def __init__(self) -> None:
         super().__init__()
         self.cut_first: Evaluations | None = None  # if windows cut what they show: when

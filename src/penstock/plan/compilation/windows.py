@@ -11,10 +11,9 @@ from penstock.plan.catalog import Catalog
 from penstock.plan.sources import RuleGraph, Sources, Stream, WindowSource
 from penstock.plan.steps import Counted, Cut, DerivedScan, Matched, Reported, StatedScan, Step, Windowed
 from penstock.plan.steps.windowing import would_always_report
-from penstock.terms import Term
 
 
-def in_window(window: WindowSource, triple: tuple[Term | str, ...], key: str | None, hidden: bool) -> Step:
+def in_window(window: WindowSource, triple: steps.Triple, key: str | None, hidden: bool) -> Step:
     """The rows of a window that match a triple (as `Scan` has it), while they are in it."""
     if window.spec.kind is Kind.TRIPLES:
         return Matched(counted(window), *triple, hidden)

@@ -7,7 +7,7 @@ of them are always bound (`certain`), and whether its rows depend on a stream.
 
 from penstock.plan.steps.instants import Aggregated, Asked, Ordered, Sliced
 from penstock.plan.steps.joins import CorrelationTag, ExistsMark, Join, LeftJoin, Minus, OuterBindings
-from penstock.plan.steps.leaves import InlineData, PerElement, Scan
+from penstock.plan.steps.leaves import InlineData, PerElement, Scan, Triple
 from penstock.plan.steps.repetitions import Runs, RunsBetween
 from penstock.plan.steps.results import TRIPLE, Constructed
 from penstock.plan.steps.rows import Columns, Compute, Filter, Merge, Rename, Unique
@@ -74,6 +74,7 @@ __all__ = [
     "StatedScan",
     "Step",
     "Streamed",
+    "Triple",
     "InlineData",
     "Timeless",
     "Unique",

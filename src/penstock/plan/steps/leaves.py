@@ -19,6 +19,10 @@ _OF_NONE = frozenset((ELEMENT,))
 """What static triples leave unbound."""
 
 
+Triple = tuple[Term | str, Term | str, Term | str]
+"""Terms to match, and names of columns."""
+
+
 @step_class
 class Scan(Arriving):
     """The occurrences and static triples that match; columns are named after their positions.

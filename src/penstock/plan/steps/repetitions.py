@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 from penstock.algebra.nodes import Aggregate
 from penstock.algebra.relations import HULL, JoinBounds, Relation
@@ -46,7 +47,7 @@ class RunsBetween(Absence):
     aggregates: Aggregates
     within: int | None = None
 
-    instants = frozenset()
+    instants: ClassVar[frozenset[int]] = frozenset()
 
     @cached_property
     def vars(self) -> Vars:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from penstock.algebra.base import UnknownNode
 
 Vars = tuple[str, ...]
+_StepClass = TypeVar("_StepClass")
 Streams = frozenset[int]
 """The streams whose elements' ends are the instants of a query."""
 
@@ -26,7 +27,7 @@ class Step:
     per_instant: ClassVar[bool] = False  # it looks at all rows of an instant
     feeds: bool = False  # its triples (`template`) are read by others, in the graph `target`
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:
         """Only for what is not there: a step that does not say what every one must is refused by name."""
         if name == "instants" and not self.waits:
             return frozenset()
@@ -219,11 +220,12 @@ class PerInstant(Step):
     per_instant = True
 
 
-def step_class(cls):
+@dataclass_transform(frozen_default=True)
+def step_class(cls: type[_StepClass]) -> type[_StepClass]:
     """A frozen dataclass that keeps the cached hash of `Step`."""
-    cls = dataclass(frozen=True, eq=True)(cls)
-    cls.__hash__ = Step.__hash__
-    return cls
+    made = dataclass(frozen=True, eq=True)(cls)
+    setattr(made, "__hash__", Step.__hash__)  # noqa: B010 — a dataclass has one of its own
+    return made
 
 
 def joined(left: Vars, right: Vars) -> Vars:

@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from penstock.errors import InternalError, PenstockError
 from penstock.runtime.detection.shards import SHARD_CACHE, ShardCache, Stepped
@@ -106,7 +106,7 @@ def _serve(listener: socket.socket, answer: Callable[[Any], Any], is_wanted: Cal
                 accepted.setblocking(True)
                 selector.register(Connection(accepted.detach()), selectors.EVENT_READ)
                 continue
-            connection: Connection = key.fileobj
+            connection = cast(Connection, key.fileobj)
             try:
                 request = connection.recv()
             except (EOFError, OSError):

@@ -43,7 +43,7 @@ class SentRow(NamedTuple):
     elements: int
     occurrences: int
     bytes: int
-    payload: bytes | None
+    payload: Any  # bytes, or None
 
 
 class Move(NamedTuple):

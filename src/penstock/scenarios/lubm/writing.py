@@ -65,7 +65,7 @@ def _compression(path: Path, stream: bool) -> Compression:
 
 
 @contextlib.contextmanager
-def _opened(path: Path, compression: Compression) -> Iterator[BinaryIO]:
+def _opened(path: Path, compression: Compression) -> Iterator[BinaryIO | gzip.GzipFile]:
     with path.open("wb") as file:
         if compression is Compression.GZIP:
             with gzip.GzipFile(
