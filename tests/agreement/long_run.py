@@ -10,6 +10,7 @@
     python tests/agreement/long_run.py windows FIRST COUNT   continuous queries: windows, reports, sequences
     python tests/agreement/long_run.py chains FIRST COUNT    several queries in all languages, chained or not,
                                                              in event mode, with rules
+    python tests/agreement/long_run.py try FIRST COUNT       files in all languages, without Spark
     python tests/agreement/long_run.py closures FIRST COUNT  rules: the engine and the fixpoint of their texts
     python tests/agreement/long_run.py paths FIRST COUNT     nested paths: the engine and what is printed
     python tests/agreement/long_run.py owlrl FIRST COUNT     RDFS and OWL 2 RL: the engine and owlrl
@@ -26,8 +27,10 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -42,7 +45,9 @@ from agreement.history_runs import ByThemselves, given_by_run  # noqa: E402
 from agreement.history_runs import compared as compared_queries  # noqa: E402
 from agreement.navigation import static_case  # noqa: E402
 from agreement.other_queries import disturbed  # noqa: E402
+from agreement.spark_runs import spark_answers  # noqa: E402
 from agreement.window_runs import given_by_engine  # noqa: E402
+from agreement.window_spark_runs import as_sinks_see, runnable, spark_gives, texts_of  # noqa: E402
 from oracle.cases import Case  # noqa: E402
 from oracle.chains import make_chain, shrunk_chain  # noqa: E402
 from oracle.closure import NoClosure  # noqa: E402
@@ -52,9 +57,10 @@ from oracle.outputs import everything  # noqa: E402
 from oracle.query_histories import make_history as make_query_history  # noqa: E402
 from oracle.query_histories import shrunk_history as shrunk_query_history  # noqa: E402
 from oracle.scopes import event_case, scope_case  # noqa: E402
+from oracle.scopes import in_event_mode as for_each_element  # noqa: E402
 from oracle.stream_data import delayed  # noqa: E402
 from oracle.window_generator import given_by, make_window_case, shrunk_window_case  # noqa: E402
-from penstock.errors import QueryError  # noqa: E402
+from penstock.errors import PenstockWarning, QueryError  # noqa: E402
 from penstock.languages import parse_query  # noqa: E402
 
 SHARDS = (1, 2, 8)
@@ -216,6 +222,39 @@ def in_chains(seed: int) -> Outcome | None:
     return sum(each.total() for each in wanted), bool(case.data.late)
 
 
+def without_spark(seed: int) -> Outcome | None:
+    """Compares what `Engine(spark=None)` answers over files: windows, each element by itself, EP-SPARQL."""
+    shards, batch_bytes = SHARDS[seed % len(SHARDS)], (300, 1500, 1_000_000)[seed // 4 % 3]
+    if seed % 4 < 2:
+        found = runnable(seed)
+        if not found:
+            return None
+        run = spark_gives(found, shards, batch_bytes=batch_bytes, spark=None)
+        wanted = [as_sinks_see(case, run.late) for case, _, _ in texts_of(found)]
+        given, late, shown = run.answers, bool(run.late), "\n".join(map(str, found))
+    else:
+        case = event_case(seed) if seed % 4 == 2 else make_case(seed)
+        scope = None
+        if seed % 4 == 2:
+            asked = tuple(for_each_element(parse_query(text).query) for text in case.queries)
+            case, scope = replace(case, algebra=asked), "element"
+        if case.late:
+            return None
+        signal.alarm(PATIENCE)
+        try:
+            wanted = answers(case)
+        except (TooManySolutions, NoClosure, TooSlow):
+            return None
+        finally:
+            signal.alarm(0)
+        given = spark_answers(case, shards, batch_bytes=batch_bytes, query_scope=scope, spark=None)
+        late, shown = False, str(case)
+    for place, (right, answered) in enumerate(zip(wanted, given, strict=True)):
+        if right != answered:
+            raise Differs(f"{shown}\n{shards} shards, {batch_bytes} bytes a batch: query {place} differs")
+    return sum(each.total() for each in wanted), late
+
+
 def against_fixpoint(seed: int) -> Outcome | None:
     """Compares closures under random rules; answers are what they derive."""
     case = closures.make_case(seed)
@@ -284,6 +323,7 @@ def main(kind: str, first: int, count: int) -> int:
     begun = time.time()
     signal.signal(signal.SIGALRM, _too_slow)
     signal.signal(signal.SIGVTALRM, _too_slow)
+    warnings.simplefilter("ignore", PenstockWarning)
     kinds = {
         "oracle": against_oracle,
         "scopes": in_scopes,
@@ -294,6 +334,7 @@ def main(kind: str, first: int, count: int) -> int:
         "queries": coming_and_going,
         "windows": over_windows,
         "chains": in_chains,
+        "try": without_spark,
         "closures": against_fixpoint,
         "paths": against_printed,
         "owlrl": against_owlrl,
