@@ -11,8 +11,9 @@ import typer
 import penstock
 from penstock import cli
 from penstock.cli.options import INTERRUPTED
-from penstock.cli.showing import Rate, count, show_finding
+from penstock.cli.showing import count, show_finding
 from penstock.errors import Finding, InputError, PenstockError, QueryError, Span, UsageError
+from penstock.runtime.progress import Rate
 
 
 @pytest.fixture

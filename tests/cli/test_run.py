@@ -41,6 +41,7 @@ class RecordingEngine:
     findings: list[tuple] = []
     diagnosis: dict[str, object] = {}
     continued: tuple[Continued, ...] = ()
+    statistics = RunStatistics()
 
     def __init__(self, **options) -> None:
         RecordingEngine.made = self

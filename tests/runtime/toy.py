@@ -134,6 +134,9 @@ class ToyShard:
     def row_counts(self) -> RowCounts:
         return RowCounts()
 
+    def state(self) -> tuple[int, int]:
+        return sum(map(len, self.pending.values())), sum(rows.nbytes for rows in self.pending.values())
+
     def restore(self, chunks: Iterable[tuple[str, bytes]]) -> None:
         for name, data in chunks:
             if name == "counts":

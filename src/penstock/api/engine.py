@@ -295,12 +295,15 @@ class Engine(Registrations):
         def take(number: int, results: list[tuple[int, bytes]]) -> None:
             latest = self.statistics
             batch = batch_of(number, self.queries, results, latest, checks, entailed.rules)
+            latest.batch = number
             latest.inconsistent += len(batch.inconsistent)
             for kind in KINDS:
                 for record in getattr(batch, kind)[:1]:
                     latest.first.setdefault(kind, record)
             if self.options.strict:
                 refuse_inconsistent(batch.inconsistent)
+            for place, table in batch.tables.items():
+                latest.answers[self.names[place]] += table.num_rows
             on_batch(batch)
 
         how = {"on_batch": take, "timing": self.timing, "on_progress": progressed, "stop": stop}
@@ -320,9 +323,8 @@ class Engine(Registrations):
                 **how,
             )
         else:
-            statistics = run_once(program, take)
+            statistics = run_once(program, take, progressed)
             statistics.known = sum(map(len, entailed.graphs))
-            self.statistics = statistics
         statistics.dropped.update(dict(entailed.dropped))
         counts = statistics.row_counts
         self.diagnosis = {

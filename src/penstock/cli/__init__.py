@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 from penstock import __version__
 from penstock.cli import bench, check, demo, explain, lubm, mapping, reason, rules, run
 from penstock.cli.options import INTERRUPTED
-from penstock.cli.showing import show_error, show_note
+from penstock.cli.showing import log_as_json, show_error, show_note
 from penstock.errors import InternalError, PenstockError, storage_error
 
 
@@ -119,6 +119,7 @@ def call(arguments: list[str], started: float | None = None) -> int:
     `started` is when the user began to wait, on the monotonic clock.
     """
     debug = "--debug" in arguments
+    log_as_json(False)
     try:
         app(arguments, obj=started if started is not None else time.monotonic())
         return 0

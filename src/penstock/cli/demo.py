@@ -118,7 +118,7 @@ def play(scenario: Scenario, data: Data, console: Console) -> None:
         engine.add_graph(path, iri=iri)
     engine.untold()  # what they remember is as the paper has it
     found = dict.fromkeys(range(len(scenario.queries)), 0)
-    progress = Progress(quiet=False)
+    progress = Progress(quiet=False, latest=lambda: engine.statistics)
     shapes = dict(enumerate(shapes_of(engine.queries)))
     show = Tables(scenario, shapes, console) if scenario.tell is None else Sentences(scenario, console)
 
@@ -128,7 +128,6 @@ def play(scenario: Scenario, data: Data, console: Console) -> None:
             found[number] += table.num_rows
             show(number, table.sort_by([("end", "ascending"), ("start", "ascending")]))
         progress.back()
-        progress.update(batch.statistics, sum(found.values()))
 
     try:
         statistics = engine.run(on_batch=take)

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock.cli.monitoring import Monitor, open_metrics
 from penstock.cli.options import (
     INTERRUPTED,
     Ahead,
@@ -42,15 +43,21 @@ from penstock.cli.options import (
 )
 from penstock.cli.showing import (
     Progress,
+    log_as_json,
     show_continued,
     show_diagnosis,
+    show_event,
     show_finding,
     show_note,
+    show_progress,
     show_summary,
     show_waiting,
     warnings_told,
 )
 from penstock.errors import StorageError, UsageError, storing
+
+if TYPE_CHECKING:
+    from penstock.runtime.contract import RunStatistics
 
 
 class Format(StrEnum):
@@ -62,6 +69,13 @@ class Format(StrEnum):
     nquads = "nquads"
     trig = "trig"
     parquet = "parquet"
+
+
+class Log(StrEnum):
+    """How a run writes what it says on standard error."""
+
+    text = "text"
+    json = "json"
 
 
 def answer(
@@ -190,6 +204,28 @@ def answer(
             " JSON). A column whose values fit no one type stays text, and is named.",
         ),
     ] = False,
+    log: Annotated[
+        Log,
+        typer.Option("--log", help="How progress and messages are written: text, or each as a line of JSON."),
+    ] = Log.text,
+    progress: Annotated[
+        str,
+        typer.Option(
+            "--progress",
+            metavar="DURATION",
+            help="Without a terminal, how often a line says how far the run is, from the first batch on;"
+            " 0s: never.",
+        ),
+    ] = "10s",
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            "--metrics",
+            metavar="FILE|PORT",
+            help="The run's figures in the text format of Prometheus: in a file that is replaced whole,"
+            " or at http://127.0.0.1:PORT/metrics (0: any port that is free).",
+        ),
+    ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -198,7 +234,9 @@ def answer(
     from penstock.decode.limits import parse_size
     from penstock.sinks import Existing, SideOutputs, is_standard_output, open_sink
 
+    log_as_json(log is Log.json)
     existing_queries(queries)
+    interval = read_duration(progress, "--progress") / 1_000_000
     if not out:
         raise UsageError("--out is empty", hint="name a file or a directory, or - for standard output")
     if checkpoint is not None and not checkpoint.name:
@@ -239,8 +277,14 @@ def answer(
     rejected = rejected or (Path(f"{beside}.rejected.jsonl") if beside else None)
     late = late or (Path(f"{beside}.late.jsonl") if beside else None)
     inconsistent = inconsistent or (Path(f"{beside}.inconsistent.jsonl") if beside else None)
-    written = [Path(out) if beside else None, rejected, late, inconsistent, checkpoint]
+    gauge_file = Path(metrics) if metrics is not None and not metrics.isdigit() else None
+    written = [Path(out) if beside else None, rejected, late, inconsistent, checkpoint, gauge_file]
     keep_apart([each for each in written if each is not None], inputs)
+
+    def latest() -> RunStatistics:
+        return engine.statistics
+
+    metrics_file = open_metrics(metrics, latest, context.call_on_close, quiet)
     with restartable(checkpoint), storing(out if beside else "standard output"):
         sides = SideOutputs(rejected, late, checkpoint, existing, inconsistent)
         sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing, native)
@@ -251,12 +295,14 @@ def answer(
     if follow and not quiet:
         show_waiting(engine.streams)
     on_spark = bool(stream) and spark is not None
-    progress = Progress(quiet, opening="starting Spark" if on_spark else "answering")
+    line = Progress(quiet, opening="starting Spark" if on_spark else "answering", latest=latest)
+    tell = None if quiet or line.status is not None else show_progress
+    monitor = Monitor(latest, interval, tell, metrics_file)
     found, knowledge = 0, None
 
     def take(batch) -> None:
         nonlocal found, knowledge
-        progress.aside()
+        line.aside()
         with storing("what was rejected, late or inconsistent"):
             sides.write(batch.id, batch.rejected, batch.late, batch.inconsistent)
         with storing(out if beside else "standard output"):
@@ -265,24 +311,31 @@ def answer(
         if not quiet and knowledge not in (None, batch.statistics.knowledge):
             show_note(f"the static knowledge has changed: it holds from batch {batch.id} on")
         knowledge = batch.statistics.knowledge
-        progress.back()
-        progress.update(batch.statistics, found)
+        line.back()
+        if metrics_file is not None:
+            metrics_file.write(batch.statistics)
 
     with restartable(checkpoint), warnings_told():
         try:
             statistics = engine.run(follow=follow, on_batch=take)
         except KeyboardInterrupt:
             # From here on Ctrl-C is the run's own business; this one came before.
-            progress.close()
+            line.close()
             when = "while Spark was starting: nothing was read" if on_spark else "before there was an answer"
             show_note(f"stopped {when}")
             raise typer.Exit(INTERRUPTED) from None
         finally:
-            progress.close()
+            monitor.close()
+            line.close()
             with storing(out if beside else "standard output"):
                 sink.close()
                 sides.close()
+    if metrics_file is not None:
+        metrics_file.write(statistics)
     if not quiet:
+        if log is Log.json:
+            ended = {"interrupted": statistics.interrupted, "seconds": round(statistics.seconds, 3)}
+            show_event("end", **statistics.progress.to_json(), **ended)
         kept_in = {"rejected": rejected, "late": late, "inconsistent": inconsistent}
         show_summary(statistics, found, kept_in, time.monotonic() - context.obj)
         read = statistics.elements or statistics.known

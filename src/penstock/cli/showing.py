@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import time
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,29 +28,50 @@ if TYPE_CHECKING:
     from penstock.runtime.recovery.continuing import Continued
 
 
+class _Log:
+    """How this process writes what it says: as text, or each message as a line of JSON."""
+
+    json = False
+
+
+def log_as_json(wanted: bool) -> None:
+    """From now on messages are lines of JSON (`--log json`), or texts again."""
+    _Log.json = wanted
+
+
+def show_event(event: str, level: str = "info", **said: Any) -> None:
+    """A line of JSON."""
+    now = format_instant(time.time_ns() // 1_000_000 * 1_000)
+    line = {"time": now, "level": level, "event": event} | said
+    print(json.dumps(line, ensure_ascii=False, default=str), file=sys.stderr, flush=True)
+
+
 def error_console() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
-def show_error(text: str) -> None:
+def _show(text: str, level: str, label: str = "") -> None:
     """A message as it is, without wrapping: carets must stay under what they point at."""
+    if _Log.json:
+        show_event("message", level, message=text.strip())
+        return
     first, _, rest = text.partition("\n")
     console = error_console()
-    console.print(f"[bold red]error:[/] {escape(first)}")
+    console.print(f"{label}{escape(first)}")
     if rest:
         console.print(escape(rest))
+
+
+def show_error(text: str) -> None:
+    _show(text, "error", "[bold red]error:[/] ")
 
 
 def show_warning(text: str) -> None:
-    first, _, rest = text.partition("\n")
-    console = error_console()
-    console.print(f"[bold yellow]warning:[/] {escape(first)}")
-    if rest:
-        console.print(escape(rest))
+    _show(text, "warning", "[bold yellow]warning:[/] ")
 
 
 def show_note(text: str) -> None:
-    error_console().print(escape(text))
+    _show(text, "info")
 
 
 def show_continued(fates: Iterable[Continued]) -> None:
@@ -87,39 +108,19 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-class Rate:
-    """Elements per second over the last seconds: what is going on now, and none when nothing is."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic, window: float = 10.0) -> None:
-        self.clock = clock
-        self.window = window
-        self.seen: deque[tuple[float, int]] = deque()
-        self.batches = 0
-
-    def note(self, elements: int) -> None:
-        self.batches += 1
-        self.seen.append((self.clock(), elements))
-
-    def now(self) -> float | None:
-        """None until there are two batches: how long the first one took includes the start."""
-        if self.batches < 2:
-            return None
-        now = self.clock()
-        start = now - self.window
-        while len(self.seen) > 1 and self.seen[1][0] <= start:
-            self.seen.popleft()  # the one that remains says what was there when the window began
-        since, before = self.seen[0]
-        return (self.seen[-1][1] - before) / max(now - max(since, start), 1e-6)
-
-
 class Progress:
-    """A line on the terminal that says how far a run is; nothing if nobody would see it."""
+    """A line on the terminal that says how far a run is; nothing if nobody would see it.
 
-    def __init__(self, quiet: bool, opening: str = "starting Spark") -> None:
+    `latest` gives the statistics of the run, once there is one.
+    """
+
+    def __init__(
+        self, quiet: bool, opening: str = "starting Spark", latest: Callable[[], RunStatistics] | None = None
+    ) -> None:
         self.status: Status | None = None
         self.line = opening
-        self.rate = Rate()
-        if not quiet and sys.stderr.isatty():
+        self.latest = latest
+        if not quiet and not _Log.json and sys.stderr.isatty():
             self.status = Status(self, console=error_console())
             self.status.start()
 
@@ -127,18 +128,13 @@ class Progress:
         """What is being done now."""
         self.line = line
 
-    def update(self, statistics: Any, answers: int) -> None:
-        self.rate.note(statistics.elements)
-        parts = [count(statistics.elements, "element"), "{rate}", count(answers, "answer")]
-        if statistics.watermark is not None and not statistics.ended:
-            parts.append(f"up to {format_instant(statistics.watermark)}")
-        self.line = " · ".join(parts)
+    def __str__(self) -> str:
+        statistics = None if self.latest is None else self.latest()
+        return str(statistics.progress) if statistics is not None and statistics.started else self.line
 
     def __rich__(self) -> Text:
         """The line as it is now: drawn again and again, it shows also that nothing comes."""
-        rate = self.rate.now()
-        said = "first batch" if rate is None else f"{rate:,.0f} elements/s"
-        return Text(self.line.replace("{rate}", said), no_wrap=True, overflow="ellipsis")
+        return Text(str(self), no_wrap=True, overflow="ellipsis")
 
     def aside(self) -> None:
         """Takes the line away while answers are printed."""
@@ -150,6 +146,14 @@ class Progress:
             self.status.start()
 
     close = aside
+
+
+def show_progress(statistics: RunStatistics) -> None:
+    """How far a run is, as a line of its own."""
+    if _Log.json:
+        show_event("progress", **statistics.progress.to_json())
+    else:
+        show_note(str(statistics.progress))
 
 
 def show_waiting(streams: Sequence[StreamSpec]) -> None:
@@ -167,7 +171,6 @@ def show_summary(
 
     `seconds` is how long the user has waited; what the run itself did not take was the start.
     """
-    console = error_console()
     running = min(statistics.seconds, seconds)
     derived = f", {statistics.derived:,} derived" if statistics.derived else ""
     triples = f"{count(statistics.occurrences, 'triple')}{derived}"
@@ -180,7 +183,7 @@ def show_summary(
     )
     if statistics.interrupted:
         line += "; stopped"
-    console.print(escape(line))
+    show_note(line)
     for each in (lost := unused(statistics)):
         place = kept_in.get(each.kind)
         keep = f"; keep such with --{each.kind} FILE" if each.kind in KINDS else ""

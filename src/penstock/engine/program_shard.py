@@ -44,6 +44,7 @@ class ProgramShard:
                 self.elsewhere = static.behind(len(program.network.steps))
         self.restore = self.shard.restore
         self.changes = self.shard.changes
+        self.state = self.shard.state
 
     def know(self, program: Program) -> None:
         """From the next step on, the static knowledge of a version of the program holds.

@@ -447,6 +447,11 @@ class Shard:
 
     # --- stored state ---
 
+    def state(self) -> tuple[int, int]:
+        """How many rows are remembered, static knowledge apart, and the bytes of their columns and texts."""
+        sizes = [store.size() for operator in self.operators for store in operator.stores]
+        return sum(rows for rows, _ in sizes), sum(size for _, size in sizes) + self.terms.nbytes
+
     def changes(self) -> tuple[list[tuple[str, bytes]], list[str]]:
         """The chunks to put and the keys to delete since the last call."""
         puts: list[tuple[str, bytes]] = []

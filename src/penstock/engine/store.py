@@ -248,6 +248,13 @@ class Store:
     def __len__(self) -> int:
         return sum(rows.count for rows in self.parts.values())
 
+    def size(self) -> tuple[int, int]:
+        """The rows that are remembered, static knowledge apart, and the bytes of their columns."""
+        rows = [
+            (each.count - each.static, len(each.ids) + len(each.presence) + 4) for each in self.parts.values()
+        ]
+        return sum(count for count, _ in rows), sum(8 * count * width for count, width in rows)
+
     def divide(self, frame: Frame) -> Iterator[tuple[Part, Frame]]:
         """The frame's rows by part."""
         if not len(frame):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.runtime.messages import LATE, STATISTICS
+from penstock.runtime.progress import Progress, Rate
 from penstock.sources.segments import COMPACT_AFTER
 from penstock.timeline import NEVER
 
@@ -52,6 +53,9 @@ class Shard(Protocol):
 
     def row_counts(self) -> RowCounts:
         """How many rows each step has given since the run began, restarts included."""
+
+    def state(self) -> tuple[int, int]:
+        """How many rows it remembers, static knowledge apart, and how many bytes these take."""
 
     def changes(self) -> tuple[list[tuple[str, bytes]], list[str]]:
         """The chunks to put and the keys to delete since the last call."""
@@ -127,9 +131,12 @@ class RunStatistics:
     """What a run has done so far."""
 
     batches: int = 0
+    batch: int | None = None  # the number of the last one, restarts included
+    started: bool = False  # the first batch is under way, or done
     elements: int = 0
     occurrences: int = 0
     bytes: int = 0
+    answers: Counter[str] = field(default_factory=Counter)  # by query
     rejects: int = 0
     late: int = 0  # elements
     known: int | None = None  # triples of the static graphs, of a run that reads nothing else
@@ -148,6 +155,8 @@ class RunStatistics:
     rows: dict[int, list[Any]] = field(default_factory=dict)  # by shard: its `RowCounts`, as JSON
     predicates: frozenset[str] = frozenset()  # some that occur, where one that is asked for does not
     knowledge: int = 0  # the version of static knowledge that holds
+    state: dict[int, tuple[int, int]] = field(default_factory=dict)  # by shard: rows and bytes
+    recent: Rate = field(default_factory=Rate, repr=False, compare=False)
 
     def taken(self, given: Iterable[tuple[int, int, Any]]) -> Results:
         """The results of a batch, of (shard, query or kind, payload); the rest is counted."""
@@ -161,10 +170,12 @@ class RunStatistics:
             if query == LATE:
                 self.late += pa.ipc.open_stream(payload).read_all().num_rows
             results.append((query, payload))
+        self.recent.note(self.elements)
         return results
 
     def _count(self, shard: int, told: dict[str, Any]) -> None:
         self.rows[shard] = told["rows"]
+        self.state[shard] = tuple(told["state"])
         self.elements += told["elements"]
         self.occurrences += told["occurrences"]
         self.bytes += told["bytes"]
@@ -183,6 +194,31 @@ class RunStatistics:
     def rate(self) -> float:
         """Occurrences per second since the run began."""
         return self.occurrences / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def state_rows(self) -> int:
+        """The rows that all shards remember, static knowledge apart."""
+        return sum(rows for rows, _ in self.state.values())
+
+    @property
+    def state_bytes(self) -> int:
+        """The bytes of the rows that all shards remember, and of the texts in them."""
+        return sum(size for _, size in self.state.values())
+
+    @property
+    def progress(self) -> Progress:
+        """How far the run is, in the figures that an operator looks at."""
+        return Progress(
+            batch=self.batch,
+            elements=self.elements,
+            elements_per_second=self.recent.now(),
+            answers=self.answers.total(),
+            watermark=None if self.ended else self.watermark,
+            state_rows=self.state_rows,
+            state_bytes=self.state_bytes,
+            late=self.late,
+            rejected=self.rejects,
+        )
 
     @property
     def row_counts(self) -> RowCounts:

@@ -71,6 +71,7 @@ def run_in_process(
         if on_progress is not None:
             on_progress(statistics)
         at, batch = planner.initial(), 0
+        statistics.started = True
         with interruptible(stop, statistics):
             while not statistics.ended and not stop.is_set():
                 end = planner.latest(at)
@@ -129,4 +130,5 @@ class _LiveShard:
     def _move(self, to: Move) -> Stepped:
         results = self.shard.step(to.payloads, to.watermark, to.ended)
         self.shard.changes()  # nobody stores them, and until they are asked for they are kept
-        return Stepped(results, [], [], "", False, take_refused(), self.shard.row_counts().to_json())
+        counts = self.shard.row_counts().to_json()
+        return Stepped(results, [], [], "", False, take_refused(), counts, self.shard.state())

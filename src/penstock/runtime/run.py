@@ -142,6 +142,7 @@ class _Run:
             try:
                 with our_workers(self.session):
                     query = self._start(live)
+                self.statistics.started = True
                 self._wait(query, spools)
             except PySparkException as problem:
                 raise self._told(problem) from problem

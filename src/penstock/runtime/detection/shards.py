@@ -39,6 +39,7 @@ class Stepped:
     restored: bool
     refused: dict[str, int] = field(default_factory=dict)  # limits that expressions met, how often
     counts: list[Any] = field(default_factory=list)  # the rows of each step since the run began
+    state: tuple[int, int] = (0, 0)  # the rows that it remembers, and their bytes
 
 
 @dataclass
@@ -97,9 +98,8 @@ class ShardCache:
             puts, deletes = shard.changes()
         new_stamp = uuid.uuid4().hex
         self.kept[number] = CachedShard(shard, new_stamp, batch, now)
-        return Stepped(
-            results, puts, deletes, new_stamp, restored, take_refused(), shard.row_counts().to_json()
-        )
+        counts = shard.row_counts().to_json()
+        return Stepped(results, puts, deletes, new_stamp, restored, take_refused(), counts, shard.state())
 
 
 SHARD_CACHE = ShardCache()

@@ -127,6 +127,7 @@ def step(
         "refused": moved.refused,
         "dropped": sent.dropped,
         "rows": moved.counts,
+        "state": moved.state,
     }
     results += [*moved.results, (STATISTICS, json.dumps(counted).encode())]
     return results, json.dumps([moved.stamp, watermark, clock.ends_text(), knowledge]).encode()
