@@ -57,7 +57,7 @@ class RecordingEngine:
     def add_ontology(self, source, **options):
         self.graphs.append((source, options))
 
-    def add_query(self, path, language=None):
+    def add_query(self, path, language=None, **options):
         self.queries += parse(path.read_text(), origin=str(path), language=language).queries
 
     def untold(self):
@@ -421,3 +421,20 @@ def test_wrong_calls_are_told_before_anything_runs(capfd, arguments, message):
     code = cli.call(arguments.split())
     assert message in " ".join(capfd.readouterr().err.split())
     assert code == 2
+
+
+def test_a_checkpoint_may_change_its_outputs(tmp_path, capfd):
+    command = "run q.rq --stream s.nq --checkpoint state --quiet".split()
+    assert cli.call([*command, "--out", "a.csv"]) == 0
+    before = (tmp_path / "a.csv").read_bytes()
+    commits = tmp_path / "state" / "spark" / "commits"
+    commits.mkdir(parents=True)
+    (commits / "1").touch()  # both batches are done
+    assert cli.call([*command, "--out", "b.csv"]) == 0
+    (tmp_path / "q.rq").write_text(QUERY + " ASK {}")
+    capfd.readouterr()
+    assert cli.call([*command, "--out", "b.csv"]) == 0
+    assert "b.csv stays as it is" in capfd.readouterr().err and (tmp_path / "b-2.csv").exists()
+    assert (tmp_path / "a.csv").read_bytes() == before == (tmp_path / "b.csv").read_bytes()
+    assert cli.call([*command, "--out", "a.csv"]) == 2, "it is there, and not the checkpoint's any more"
+    assert "a.csv exists already" in capfd.readouterr().err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from penstock.cli.showing import show_summary
+from penstock.cli.showing import show_note, show_summary
 from penstock.runtime.contract import RunStatistics
 
 
@@ -14,3 +14,8 @@ def test_limits_that_expressions_met_are_told_once_with_how_often(capfd):
     said = capfd.readouterr().err
     assert said.count("warning: a regular expression is too large: no value, 1,234 times") == 1
     assert "0007-functions" in said
+
+
+def test_no_part_of_an_iri_becomes_a_picture(capfd):
+    show_note("<urn:a:1> and :smile:")
+    assert capfd.readouterr().err == "<urn:a:1> and :smile:\n"

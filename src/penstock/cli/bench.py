@@ -39,7 +39,7 @@ def bench(
         for known, purpose in benchmarks.purposes().items():
             typer.echo(f"{known:<12} {purpose}")
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if not as_json:
         console.print(f"[bold]{'case':<42}{'value':>16} {'unit':<14}{'peer':>24}{'ratio':>8}[/]")
     for figure in benchmarks.measure(name):

@@ -76,7 +76,7 @@ def demo(
 
     numbers = {"stops": stops, "lines": lines, "minutes": minutes, "passengers": passengers, "seed": seed}
     scenario = find_scenario(name, **{each: value for each, value in numbers.items() if value is not None})
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if write is not None:
         write_out(scenario, write, console)
         return

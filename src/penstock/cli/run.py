@@ -232,6 +232,7 @@ def answer(
     """Runs queries, on Spark or (`spark` None) in this process; the command line of both."""
     from penstock.api.engine import Engine
     from penstock.decode.limits import parse_size
+    from penstock.runtime.recovery.checkpoint import Checkpoint
     from penstock.sinks import Existing, SideOutputs, is_standard_output, open_sink
 
     log_as_json(log is Log.json)
@@ -286,10 +287,15 @@ def answer(
 
     metrics_file = open_metrics(metrics, latest, context.call_on_close, quiet)
     with restartable(checkpoint), storing(out if beside else "standard output"):
-        sides = SideOutputs(rejected, late, checkpoint, existing, inconsistent)
-        sink = open_sink(format.value if format else None, out, engine.queries, checkpoint, existing, native)
+        finished = None if checkpoint is None else Checkpoint(checkpoint).last_committed()
+        sides = SideOutputs(rejected, late, checkpoint, existing, inconsistent, finished)
+        chosen = format.value if format else None
+        sink = open_sink(chosen, out, engine.queries, checkpoint, existing, native, finished)
+        sides.leave_before()
     for query, finding in engine.untold():
         show_finding(finding, *((query.text, query.origin) if query is not None else (None, None)))
+    if sink.moved is not None:
+        show_note(f"{out} stays as it is: it has other columns. Answers go to {sink.moved} from now on")
     if not quiet:
         show_continued(engine.continued)
     if follow and not quiet:

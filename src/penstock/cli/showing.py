@@ -47,7 +47,7 @@ def show_event(event: str, level: str = "info", **said: Any) -> None:
 
 
 def error_console() -> Console:
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 def _show(text: str, level: str, label: str = "") -> None:

@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from penstock.algebra.nodes import ParsedQuery
 from penstock.errors import UsageError
-from penstock.sinks.answers import AnswerTables, Shape, shapes_of
+from penstock.sinks.answers import AnswerTables, Misfit, Shape, shapes_of
+from penstock.sinks.changed_outputs import beside, in_place_of, leaving
 from penstock.sinks.destinations import (
     NativeParts,
     ParquetFile,
@@ -83,6 +84,7 @@ def open_sink(
     checkpoint: str | Path | None = None,
     existing: Existing = Existing.REFUSE,
     native: bool = False,
+    finished: int | None = None,
 ) -> Sink:
     """The sink for a run's answers.
 
@@ -90,7 +92,8 @@ def open_sink(
     slash, or it exists), which gets one file per batch. Several queries share a file, with a
     column that names the query; in a directory each has its own folder. `existing` says what
     becomes of answers that are there already; those of the same checkpoint are always gone on with.
-    `native` writes values instead of terms (Parquet and JSON).
+    `native` writes values instead of terms (Parquet and JSON). `finished` is the last batch that the run of
+    the checkpoint has done for good: with it, the output may be another one than so far (`changed_outputs`).
     """
     format = format or format_for(destination)
     if format not in FORMATS:
@@ -107,8 +110,44 @@ def open_sink(
     if is_standard_output(destination):
         return _to_standard_output(format, shapes)
     assert destination is not None
-    path = Path(destination)
-    if is_directory(destination):
+    path, directory = Path(destination), is_directory(destination)
+
+    def begin(place: Path, asked: Path | None = None) -> Sink:
+        return _begun(format, place, directory, shapes, kept, existing, native, asked)
+
+    if kept is None or finished is None:
+        return begin(path)
+    label = "native parquet" if format == "parquet" and native and not directory else _suffix(format)
+    place, another = in_place_of(kept, path, label, finished)
+    if another:
+        with leaving(kept, finished):
+            return begin(path)
+    try:
+        return begin(place)
+    except Misfit:
+        place = beside(path)
+        with leaving(kept, finished):
+            sink = begin(place, path)
+        sink.moved = place
+        return sink
+
+
+def _suffix(format: str) -> str:
+    """What journals and names of parts call a format."""
+    return format if format == "parquet" else (TableText if format == "table" else ENCODERS[format]).suffix
+
+
+def _begun(
+    format: str,
+    path: Path,
+    directory: bool,
+    shapes: dict[int, Shape],
+    kept: Path | None,
+    existing: Existing,
+    native: bool,
+    asked: Path | None,
+) -> Sink:
+    if directory:
         if format == "parquet":
             if not native:
                 return open_parts(path, shapes, "parquet", parquet_document(shapes), kept, existing)
@@ -124,13 +163,12 @@ def open_sink(
             yield from encoder.pieces({number: table}, first=True)
             yield encoder.footer()
 
-        suffix = next(iter(encoders.values())).suffix if encoders else format
-        return open_parts(path, shapes, suffix, document, kept, existing)
+        return open_parts(path, shapes, _suffix(format), document, kept, existing)
     if format == "parquet":
         if is_device(path):
             raise _no_parquet(path)
         return ParquetFile(path, shapes, kept, existing, native)
-    return SingleFile(_encoder(format, shapes), path, kept, existing)
+    return SingleFile(_encoder(format, shapes), path, kept, existing, asked)
 
 
 def _encoder(format: str, shapes: dict[int, Shape]) -> Encoder:

@@ -121,11 +121,14 @@ class Layout:
         return [*shape.columns, self.start, self.end]
 
 
-def _misfit(reason: str) -> UsageError:
-    return UsageError(
+class Misfit(UsageError):
+    """An output that was begun for some queries has not the columns for others."""
+
+
+def _misfit(reason: str) -> Misfit:
+    return Misfit(
         f"the output cannot take the answers of these queries: {reason}",
-        hint="a directory (--out NAME/) has a folder for each query, whatever its columns are; begin one"
-        " with another --checkpoint",
+        hint="name another output: a directory (--out NAME/) has a folder for each query, with its columns",
     )
 
 

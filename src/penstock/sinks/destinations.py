@@ -30,10 +30,18 @@ from penstock.sinks.native import NativeTypes
 from penstock.sinks.terminal import TableText
 
 JOURNAL = "out.journal"
+ANSWERS = "answers"
+"""The parts of a Parquet file, in the checkpoint."""
+EARLIER = ".earlier.parquet"
+"""What was in the file before, among them."""
+FOOTER, ASKED = "footer", "asked"
+"""What a journal says of a file beside its columns: how it ends, and in whose place it stands."""
 
 
 class Sink(ABC):
     """Takes the answers batch by batch."""
+
+    moved: Path | None = None  # where answers go now, if the file that is asked for has other columns
 
     @abstractmethod
     def write(self, batch_id: int, answers: AnswerTables) -> None:
@@ -94,12 +102,16 @@ class SingleFile(Sink):
         path: Path,
         checkpoint: Path | None,
         existing: Existing = Existing.REFUSE,
+        asked: Path | None = None,
     ) -> None:
         self.encoder = encoder
         check_existing(path, journal_in(checkpoint), existing)
-        kept = open_journal(checkpoint, path, encoder.suffix, encoder.laid_out())
+        layout = encoder.laid_out() | {FOOTER: encoder.footer().decode()}
+        if asked is not None:
+            layout[ASKED] = str(asked.resolve())
+        kept = open_journal(checkpoint, path, encoder.suffix, layout)
         if kept is not None and kept.continues:
-            encoder.go_on(kept.layout)
+            encoder.go_on({name: each for name, each in kept.layout.items() if name not in (FOOTER, ASKED)})
         self.file = JournaledFile(path, kept, encoder.header(), encoder.footer(), existing)
 
     def write(self, batch_id: int, answers: AnswerTables) -> None:
@@ -163,15 +175,6 @@ class Parts(Sink):
             else:
                 part.unlink(missing_ok=True)
 
-    def all(self) -> list[tuple[str, Path]]:
-        """All parts in the order of their batches, each with its query; also of queries that are no more."""
-        found = [
-            (query, part)
-            for query, folder in self.names.items()
-            for part in (self.directory / folder).glob("part-*")
-        ]
-        return sorted(found, key=lambda each: (each[1].name, each[1].parent.name))
-
     def close(self) -> None:
         pass
 
@@ -200,8 +203,8 @@ class ParquetFile(Sink):
         if checkpoint is None:
             folder = self.scratch = Path(tempfile.mkdtemp(prefix="penstock-"))
         else:
-            folder, self.scratch = checkpoint / "answers", None
-        self.earlier = folder / ".earlier.parquet"
+            folder, self.scratch = checkpoint / ANSWERS, None
+        self.earlier = folder / EARLIER
         if begun is None or not begun.exists():
             if checkpoint is not None:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -214,7 +217,6 @@ class ParquetFile(Sink):
         if kept is not None and kept.continues:
             self.layout = Layout.from_json(kept.layout["columns"]).gone_on(shapes.values(), widened=True)
             folders = kept.layout["folders"]
-        self.schema = parquet_schema(self.layout, self.layout.names)
         document = parquet_document(shapes, self.layout)
         self.parts = Parts(folder, shapes, "parquet", document, begun=folders, existing=Existing.OVERWRITE)
         if kept is not None:
@@ -239,25 +241,36 @@ class ParquetFile(Sink):
         self.parts.write(batch_id, answers)
 
     def close(self) -> None:
-        schema, types = self.schema, None
-        unfinished = self.path.with_name(f".{self.path.name}.tmp")
-        parts = [("", self.earlier)] if self.earlier.exists() else []
-        parts += self.parts.all()
-        if self.native:  # the parts are texts: all of them together say which type holds all values
-            types = NativeTypes(self.layout.variables)
-            for _, part in parts:
-                types.add(pq.read_table(part))
-            schema = types.decide().schema(self.schema)
-        with unfinished.open("wb") as file:
-            with pq.ParquetWriter(file, schema) as writer:
-                for query, part in parts:
-                    table = _widened(pq.read_table(part), self.schema, {self.layout.query: query})
-                    writer.write_table(types.converted(table) if types else table)
-            journal.to_disk(file)
-        os.replace(unfinished, self.path)
-        journal.to_disk_directory(self.path.parent)
+        put_together(self.path, self.layout, self.parts.directory, self.parts.names, self.native)
         if self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def put_together(
+    path: Path, layout: Layout, directory: Path, folders: Mapping[str, str], native: bool
+) -> None:
+    """Writes a Parquet file of its parts, in the order of their batches; also of queries that are no more."""
+    found = [
+        (query, part) for query, folder in folders.items() for part in (directory / folder).glob("part-*")
+    ]
+    parts = [("", directory / EARLIER)] if (directory / EARLIER).exists() else []
+    parts += sorted(found, key=lambda each: (each[1].name, each[1].parent.name))
+    schema = texts = parquet_schema(layout, layout.names)
+    types = None
+    if native:  # the parts are texts: all of them together say which type holds all values
+        types = NativeTypes(layout.variables)
+        for _, part in parts:
+            types.add(pq.read_table(part))
+        schema = types.decide().schema(texts)
+    unfinished = path.with_name(f".{path.name}.tmp")
+    with unfinished.open("wb") as file:
+        with pq.ParquetWriter(file, schema) as writer:
+            for query, part in parts:
+                table = _widened(pq.read_table(part), texts, {layout.query: query})
+                writer.write_table(types.converted(table) if types else table)
+        journal.to_disk(file)
+    os.replace(unfinished, path)
+    journal.to_disk_directory(path.parent)
 
 
 def parquet_schema(layout: Layout, names: list[str]) -> pa.Schema:

@@ -64,16 +64,17 @@ class Journal:
         self.continues = self._read()
         self._compact()
 
+    @staticmethod
+    def begun(path: Path) -> tuple[dict[str, str], dict[str, Any]] | None:
+        """Which output a journal belongs to, and its layout; None if there is none."""
+        records = _records(path)
+        if not records:
+            return None
+        return records[0], records[0].pop(_LAYOUT, {})
+
     def _read(self) -> bool:
         """Takes up what an earlier run wrote; False if there is nothing."""
-        if not self.path.exists():
-            return False
-        records = []
-        for line in self.path.read_bytes().splitlines():
-            try:
-                records.append(json.loads(line))
-            except ValueError:
-                break  # the last line may be torn by a crash; what it said had not begun
+        records = _records(self.path)
         if not records:
             return False
         begun = dict(records[0])
@@ -147,6 +148,16 @@ class Journal:
             return None
         last = max(self.began)
         return self.ended.get(last, self.began[last])
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    records = []
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        try:
+            records.append(json.loads(line))
+        except ValueError:
+            break  # the last line may be torn by a crash; what it said had not begun
+    return records
 
 
 class JournaledFile:

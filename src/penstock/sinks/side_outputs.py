@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from penstock.sinks.changed_outputs import take_back
 from penstock.sinks.journal import Existing, Journal, JournaledFile, check_existing
 
 
@@ -23,6 +24,7 @@ class SideOutput:
         path: Path | None,
         checkpoint: Path | None,
         existing: Existing = Existing.REFUSE,
+        finished: int | None = None,
     ) -> None:
         self.name = name
         self.path = path
@@ -30,11 +32,29 @@ class SideOutput:
         self.journal_path = checkpoint / f"{name}.journal" if checkpoint is not None else None
         self.counts: dict[int, int] = {}
         self.file: JournaledFile | None = None
+        self.finished = finished
+        self.before: Path | None = None  # the file of an earlier run, if that is another one
         if path is None:
             return
-        check_existing(path, self.journal_path, existing)
-        if self.journal_path is not None and self.journal_path.exists():
+        self.before = self._before() if finished is not None else None
+        check_existing(path, None if self.before else self.journal_path, existing)
+        if self.journal_path is not None and self.journal_path.exists() and self.before is None:
             self._open()  # an earlier run wrote here; what its last batch left must be cut
+
+    def _before(self) -> Path | None:
+        """The other file that an earlier run of the checkpoint wrote to."""
+        begun = Journal.begun(self.journal_path) if self.journal_path is not None else None
+        if begun is None or begun[0] == {self.name: str(self.path.resolve())}:
+            return None
+        return Path(begun[0][self.name])
+
+    def leave_before(self) -> None:
+        """What an earlier run wrote to another file stays there, but for what comes again."""
+        if self.before is not None:
+            journal = Journal(self.journal_path, {self.name: str(self.before)})
+            take_back(self.before, journal, self.finished)
+            self.journal_path.unlink()
+            self.before = None
 
     @property
     def count(self) -> int:
@@ -82,10 +102,11 @@ class SideOutputs:
         checkpoint: Path | None = None,
         existing: Existing = Existing.REFUSE,
         inconsistent: Path | None = None,
+        finished: int | None = None,
     ) -> None:
-        self.inconsistent = SideOutput("inconsistent", inconsistent, checkpoint, existing)
-        self.rejected = SideOutput("rejected", rejected, checkpoint, existing)
-        self.late = SideOutput("late", late, checkpoint, existing)
+        self.inconsistent = SideOutput("inconsistent", inconsistent, checkpoint, existing, finished)
+        self.rejected = SideOutput("rejected", rejected, checkpoint, existing, finished)
+        self.late = SideOutput("late", late, checkpoint, existing, finished)
 
     def write(
         self,
@@ -97,6 +118,11 @@ class SideOutputs:
         self.inconsistent.write(batch_id, inconsistent)
         self.rejected.write(batch_id, rejected)
         self.late.write(batch_id, late)
+
+    def leave_before(self) -> None:
+        """Leaves the files that the checkpoint had so far, if these are others."""
+        for each in (self.inconsistent, self.rejected, self.late):
+            each.leave_before()
 
     def close(self) -> None:
         self.rejected.close()

@@ -42,13 +42,13 @@ class TableText(Encoder):
     def batch(self, answers: AnswerTables, *, first: bool) -> bytes:
         """The new rows as text without colour, for files."""
         out = io.StringIO()
-        self._print(Console(file=out, width=_PLAIN_WIDTH, color_system=None), answers)
+        self._print(Console(file=out, width=_PLAIN_WIDTH, color_system=None, emoji=False), answers)
         text = "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
         return text.encode()
 
     def show(self, answers: AnswerTables) -> None:
         """Prints the new rows on the terminal."""
-        self._print(self.console or Console(), answers)
+        self._print(self.console or Console(emoji=False), answers)
 
     def _print(self, console: Console, answers: AnswerTables) -> None:
         for number, _, table in self.tables(answers):
