@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.showing import show_note, show_warning
 from penstock.errors import UsageError, storage_error, storing
 from penstock.runtime.progress import prometheus
-from penstock.sinks.journal import write_atomically
 
 if TYPE_CHECKING:
     from penstock.runtime.contract import RunStatistics
@@ -74,6 +72,8 @@ class MetricsFile:
             self._replace(statistics)
 
     def _replace(self, statistics: RunStatistics) -> None:
+        from penstock.sinks.journal import write_atomically  # brings in Arrow
+
         write_atomically(self.path, (prometheus(statistics).encode(),))
 
     def write(self, statistics: RunStatistics) -> None:
@@ -92,6 +92,8 @@ class MetricsEndpoint:
     """Answers GET /metrics on this machine with the figures at that moment."""
 
     def __init__(self, port: int, latest: Latest) -> None:
+        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer  # most runs have none
+
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 if self.path.partition("?")[0] not in ("/", "/metrics"):
