@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from penstock.algebra import Background, EventSequence, InWindow, Member, Query, Timestamp
 from penstock.algebra.sequences import sequence_problem
 from penstock.algebra.windows import (
-    CONVENTIONS,
     NOW,
     ON_CHANGE,
     ON_CLOSE,
     Continuous,
-    Convention,
     Kind,
     Report,
     Shows,
@@ -25,6 +23,7 @@ from penstock.algebra.windows import (
     sliding,
     triples,
 )
+from penstock.languages.conventions import CONVENTIONS, Convention
 
 __all__ = [
     "CONVENTIONS",

@@ -18,7 +18,7 @@ from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
 from penstock.plan.analysis.junctions import junctions
 from penstock.plan.analysis.keys import Key
-from penstock.plan.analysis.matching import AnyBut, LookUp, can_match_look_up
+from penstock.plan.analysis.unification import AnyBut, LookUp, can_match_look_up
 from penstock.plan.catalog import StreamName
 from penstock.terms import BlankNode, Literal, NamedNode
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.algebra import BGP, PathPattern
-from penstock.plan.analysis.matching import can_match, look_ups
+from penstock.plan.analysis.unification import can_match, look_ups
 from plan.texts import pattern, query
 
 

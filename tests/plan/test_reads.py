@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from penstock.algebra import Var
-from penstock.plan.analysis.matching import LookUp
 from penstock.plan.analysis.reads import (
     can_be_timeless,
     needs_instants,
@@ -13,6 +12,7 @@ from penstock.plan.analysis.reads import (
     reads_stream,
     sources_read,
 )
+from penstock.plan.analysis.unification import LookUp
 from penstock.plan.catalog import Catalog, GraphName, StreamName
 from penstock.plan.sources import RuleGraph, Static, Stream
 from plan.texts import iri, pattern, query

@@ -4,12 +4,10 @@ from penstock.algebra.nodes import *  # noqa: F401,F403
 from penstock.algebra.relations import *  # noqa: F401,F403
 from penstock.algebra.scopes import ELEMENT, STREAM, Scope  # noqa: F401
 from penstock.algebra.windows import (  # noqa: F401
-    CONVENTIONS,
     NOW,
     ON_CHANGE,
     ON_CLOSE,
     Continuous,
-    Convention,
     Kind,
     Report,
     Shows,

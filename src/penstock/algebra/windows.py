@@ -130,26 +130,6 @@ class Continuous:
     view: View
 
 
-# --- what languages mean without saying it --------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Convention:
-    """What a language has by convention: when it reports, what it gives, what a window shows and is."""
-
-    report: Report
-    operator: StreamOperator | None  # None: the query says it
-    shows: Shows
-    view: View
-
-
-CONVENTIONS = {
-    "C-SPARQL": Convention(ON_CLOSE, StreamOperator.RSTREAM, Shows.CLOSED, View.GRAPH),
-    "RSP-QL": Convention(ON_CLOSE, None, Shows.PRESENT, View.GRAPH),
-    "CQELS-CEP": Convention(ON_CHANGE, StreamOperator.ISTREAM, Shows.CLOSED, View.ELEMENT),
-}
-
-
 Cuts = tuple[WindowSpec, ...]
 """Windows that cut the starts of solutions: to the latest of their first instants."""
 

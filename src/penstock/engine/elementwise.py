@@ -17,8 +17,8 @@ from penstock.columns.frame import Frame
 from penstock.columns.terms import TermChunk
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.counting import RowCounts
-from penstock.engine.matching import Matching, frame_of
 from penstock.engine.network import Network
+from penstock.engine.scanning import Matching, frame_of
 from penstock.engine.shard import Shard
 from penstock.engine.static_snapshot import StaticSnapshot, snapshot_of
 from penstock.engine.tuning import Tuning

@@ -25,9 +25,9 @@ from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
 from penstock.engine.digests import QueryIdentity, RulesIdentity, digest_of, digests, rows_digest
 from penstock.engine.elementwise import Answered, ElementSteps, Elementwise
 from penstock.engine.exchange import spread, spread_by, static_rows, texts_for
-from penstock.engine.matching import Matching, frame_of
 from penstock.engine.network import Network, network
 from penstock.engine.program_shard import ProgramShard
+from penstock.engine.scanning import Matching, frame_of
 from penstock.engine.shard import Shard
 from penstock.engine.static_snapshot import SnapshotFile, StaticSnapshot, snapshot_of, stored_graphs
 from penstock.engine.thresholds import may_pass

@@ -10,9 +10,7 @@ from lark import Token, Tree
 
 from penstock.algebra import nodes as a
 from penstock.algebra.windows import (
-    CONVENTIONS,
     Continuous,
-    Convention,
     Kind,
     Report,
     Shows,
@@ -22,6 +20,7 @@ from penstock.algebra.windows import (
     WindowSpec,
 )
 from penstock.errors import Span
+from penstock.languages.conventions import CONVENTIONS, Convention
 from penstock.languages.durations import DurationTranslator
 from penstock.languages.registrations import RegistrationTranslator
 from penstock.terms import NamedNode

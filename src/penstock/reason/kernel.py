@@ -14,7 +14,6 @@ from penstock.jit import njit
 from penstock.reason.classes import breaks, renamed, representative, stale
 from penstock.reason.code import COPIED, NEW_PATH, WORKINGS_ID
 from penstock.reason.leading import HEADS, NEXT, WAY, begin_anew, note_leading, pays, recalled, remember
-from penstock.reason.matching import advance, entry_of, fits, open_to, pair_of, term_at
 from penstock.reason.quads import (
     DEAD,
     LITERAL,
@@ -30,6 +29,7 @@ from penstock.reason.quads import (
     link,
     register_row,
 )
+from penstock.reason.step_matching import advance, entry_of, fits, open_to, pair_of, term_at
 
 # What is counted: rows that are there, taken, and taken again; solutions and pairs that are given out; the
 # row that is being taken, whether it is for another time, and how much was given out before it; solutions

@@ -12,8 +12,8 @@ import numpy as np
 
 from penstock.jit import njit
 from penstock.reason.code import ATOM, BOUND, BY_PREDICATE, CONSTANT, EXISTS, FREE, LEADING, Code
-from penstock.reason.matching import advance, fits, term_at
 from penstock.reason.quads import LITERAL, find, key_of
+from penstock.reason.step_matching import advance, fits, term_at
 
 BROUGHT = 1 << 40  # more harm than any: rows of an element lead for this element alone
 USED, VERSION, BLAMED, NEXT = range(4)  # in a memory's state

@@ -27,8 +27,8 @@ from penstock.reason.code import (
     table_of,
     variables_of,
 )
-from penstock.reason.matching import chain_of, entry_of, fits, holds, pair_of, term_at, value_at
 from penstock.reason.quads import DEAD, EXPLICIT, find, key_of
+from penstock.reason.step_matching import chain_of, entry_of, fits, holds, pair_of, term_at, value_at
 
 FACT = -2
 """The rule of rows that hold without a condition."""

@@ -42,7 +42,7 @@ from penstock.plan.advice.all_pairs import all_pairs
 from penstock.plan.advice.contradictions import contradictions
 from penstock.plan.advice.retention import Memory, author_name, memories
 from penstock.plan.advice.type_errors import type_errors
-from penstock.plan.advice.windows import window_findings
+from penstock.plan.advice.window_findings import window_findings
 from penstock.plan.analysis.bounds import duration_bound
 from penstock.plan.analysis.leaves import query_leaves
 from penstock.plan.analysis.reads import reads_stream

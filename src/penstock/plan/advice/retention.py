@@ -16,8 +16,8 @@ from penstock.algebra.base import StateNeed
 from penstock.algebra.nodes import Pattern
 from penstock.algebra.scopes import STREAM
 from penstock.plan.analysis.bounds import Bound, inherit, longest, own_bound
-from penstock.plan.analysis.matching import LeafPattern, look_ups
 from penstock.plan.analysis.reads import reads_stream
+from penstock.plan.analysis.unification import LeafPattern, look_ups
 from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Stream, timed

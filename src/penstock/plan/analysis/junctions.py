@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from penstock.algebra.nodes import TriplePattern, Var
-from penstock.plan.analysis.matching import AnyBut, LookUp, can_match_look_up
+from penstock.plan.analysis.unification import AnyBut, LookUp, can_match_look_up
 from penstock.terms import BlankNode, Literal, NamedNode
 
 Graph = str | None

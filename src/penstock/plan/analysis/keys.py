@@ -27,8 +27,8 @@ from penstock.algebra.nodes import (
     is_nested,
 )
 from penstock.plan.analysis.leaves import query_leaves
-from penstock.plan.analysis.matching import LeafPattern, LookUp, has_closure, look_ups
 from penstock.plan.analysis.reads import LookUps, can_be_timeless, expands_timeless, inside, reads_stream
+from penstock.plan.analysis.unification import LeafPattern, LookUp, has_closure, look_ups
 from penstock.plan.analysis.variables import certain
 from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset

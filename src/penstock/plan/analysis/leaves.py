@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.algebra.nodes import Ask, Pattern, Query
-from penstock.plan.analysis.matching import LeafPattern
 from penstock.plan.analysis.reads import LookUps, can_be_timeless, leaf_sources, reads_stream
+from penstock.plan.analysis.unification import LeafPattern
 from penstock.plan.analysis.walk import children, described, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Sources

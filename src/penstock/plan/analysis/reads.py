@@ -15,7 +15,7 @@ from penstock.algebra.facts import once
 from penstock.algebra.nodes import Ask, PathPattern, Pattern, Query, is_nested
 from penstock.algebra.scopes import STREAM
 from penstock.plan.analysis.automata import anywhere
-from penstock.plan.analysis.matching import LeafPattern, LookUp, look_ups, may_have_no_length
+from penstock.plan.analysis.unification import LeafPattern, LookUp, look_ups, may_have_no_length
 from penstock.plan.analysis.walk import children, exists_patterns
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import Sources, only_streams, rule_graphs, timed

@@ -21,10 +21,10 @@ from penstock.errors import QueryError
 from penstock.plan.analysis.components import Edge, components, linked
 from penstock.plan.analysis.junctions import Junction, junctions
 from penstock.plan.analysis.leaves import Leaf, query_leaves
-from penstock.plan.analysis.matching import LookUp, look_ups
 from penstock.plan.analysis.new_terms import made_variables
 from penstock.plan.analysis.reads import LookUps, can_be_timeless
 from penstock.plan.analysis.rule_graphs import target_of
+from penstock.plan.analysis.unification import LookUp, look_ups
 from penstock.plan.catalog import ActiveDataset
 from penstock.plan.sources import rule_graphs, written_graphs
 from penstock.plan.steps import Scan, Step

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from penstock.algebra import nodes as a
 from penstock.algebra.nodes import ParsedQuery, Query
-from penstock.plan.analysis.matching import AnyBut, look_ups
+from penstock.plan.analysis.unification import AnyBut, look_ups
 from penstock.plan.analysis.walk import described, nodes
 from penstock.terms import RDF, NamedNode, Term
 

@@ -27,7 +27,7 @@ from penstock.plan.compilation.joining import joined
 from penstock.plan.compilation.repetitions import RepetitionCompiler
 from penstock.plan.compilation.shaping import UNIT, columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
-from penstock.plan.compilation.windows import in_window
+from penstock.plan.compilation.window_steps import in_window
 from penstock.plan.sources import Sources, Stream, only_streams, static_graphs, windows
 from penstock.plan.steps import Begun, Expand, Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term

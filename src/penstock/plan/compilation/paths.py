@@ -12,7 +12,7 @@ from penstock.algebra.balance import conjunction
 from penstock.algebra.relations import ANY, HULL
 from penstock.algebra.scopes import STREAM
 from penstock.plan import steps
-from penstock.plan.analysis.matching import may_have_no_length
+from penstock.plan.analysis.unification import may_have_no_length
 from penstock.plan.analysis.variables import possible
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.expanding import all_pairs, join, joined_in_turn

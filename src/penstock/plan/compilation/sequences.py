@@ -25,7 +25,7 @@ from penstock.plan.compilation.expanding import joined_in_turn
 from penstock.plan.compilation.joining import TOGETHER
 from penstock.plan.compilation.paths import PathCompiler
 from penstock.plan.compilation.shaping import columns_of, merged
-from penstock.plan.compilation.windows import Evaluations, evaluations, in_elements, reported
+from penstock.plan.compilation.window_steps import Evaluations, evaluations, in_elements, reported
 from penstock.plan.sources import Sources, WindowSource, windows
 from penstock.plan.steps import (
     AntiJoin,
