@@ -173,18 +173,26 @@ OWN = {
         "[RANGE 1w STEP 1d]": time(7 * DAY, DAY, Shows.CLOSED),
         "[RANGE TRIPLES 10]": WindowSpec(Kind.TRIPLES, 10, 1, shows=Shows.CLOSED),
         "[RANGE 1m STEP 10m]": time(ONE, TEN, Shows.CLOSED),
+        "[RANGE 10 min, SLIDE 1min]": time(TEN, ONE, Shows.CLOSED),
+        "[RANGE 10m SLIDE 1 m]": time(TEN, ONE, Shows.CLOSED),
+        "[RANGE TRIPLES 10, STEP 3]": WindowSpec(Kind.TRIPLES, 10, 3, shows=Shows.CLOSED),
         '[RANGE 10m STEP 1m STARTING "2026-01-01T01:00:00+01:00"]': time(TEN, ONE, Shows.CLOSED, START),
     },
     "rsp-ql": {
         "[RANGE PT10M STEP PT1M]": time(TEN, ONE, Shows.PRESENT),
         "[RANGE PT10M TUMBLING]": time(TEN, TEN, Shows.PRESENT),
         "[RANGE PT10M]": time(TEN, TEN, Shows.PRESENT),
+        "[RANGE PT10M SLIDE PT1M]": time(TEN, ONE, Shows.PRESENT),
+        "[RANGE PT10m, step pt1M]": time(TEN, ONE, Shows.PRESENT),
+        "[FROM NOW-PT10M TO NOW STEP PT1M]": time(TEN, ONE, Shows.PRESENT),
+        "[FROM NOW - PT10M TO NOW]": time(TEN, TEN, Shows.PRESENT),
         "[RANGE P1DT1H STEP PT0.5S]": time(DAY + HOUR, SECOND // 2, Shows.PRESENT),
         '[RANGE PT10M STEP PT1M STARTING "2026-01-01T00:00:00Z"]': time(TEN, ONE, Shows.PRESENT, START),
     },
     "cqels-cep": {
         "[RANGE 10m]": time(TEN, 1, Shows.CLOSED, opening=True),
         "[RANGE 10m SLIDE 1m]": time(TEN, ONE, Shows.CLOSED),
+        "[RANGE 10 m, SLIDE 1m]": time(TEN, ONE, Shows.CLOSED),
         "[RANGE 10m TUMBLING]": time(TEN, TEN, Shows.CLOSED),
         "[NOW]": NOW,
         "[ALL]": WindowSpec(Kind.LANDMARK),
@@ -213,6 +221,46 @@ def test_windows_in_brackets(language, window, spec):
     [place] = parsed.window_places
     line = parsed.text.splitlines()[place.line - 1]
     assert line[place.column - 2 : place.column + place.length] == window
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        ":w ON STREAM :s [RANGE 10m STEP 1m]",
+        ":w [RANGE 10 m, SLIDE 1m] ON STREAM :s",
+        "ON STREAM :s [RANGE PT10M SLIDE PT1M] AS :w",
+        ":w [RANGE PT10M STEP PT1M] ON :s",
+    ],
+)
+@pytest.mark.parametrize("language", ["rsp-ql", None])
+def test_windows_in_the_orders_of_published_texts(declared, language):
+    text = f"{PROLOGUE}SELECT ?x FROM NAMED WINDOW {declared} WHERE {{ WINDOW :w {{ ?x :p ?y }} }}"
+    parsed = parse_query(text, language=language)
+    assert parsed.language == "rsp-ql"
+    assert parsed.query == parse_query(over("[RANGE PT10M STEP PT1M]", "rsp-ql")).query
+
+
+def test_window_and_a_variable_ranges_over_the_windows():
+    windows = "".join(f"FROM NAMED WINDOW :w{n} ON :s [RANGE PT{n}M]\n" for n in (1, 2, 3))
+    head = f"{PROLOGUE}SELECT * {windows}"
+    one = "{{ WINDOW :w{0} {{ ?x :p ?y }} VALUES ?w {{ :w{0} }} }}"
+    each = " UNION ".join(one.format(n) for n in (1, 2, 3))
+    written = parse_query(f"{head} WHERE {{ ?x :q ?z . {each} }}", language="rsp-ql")
+    short = parse_query(f"{head} WHERE {{ ?x :q ?z . WINDOW ?w {{ ?x :p ?y }} }}", language="rsp-ql")
+    assert short.query == written.query
+    assert {var.name for var in short.query.vars} == {"x", "y", "z", "w"}
+
+
+def test_aggregate_of_c_sparql_extends_each_solution():
+    head = f"{PROLOGUE}SELECT * FROM STREAM :s [RANGE 1m] WHERE {{ ?x :p ?y }}"
+    query = parse_query(f"{head} AGGREGATE {{ (?n, COUNT, {{?x, ?y}}) FILTER (?n > 1) }}").query
+    solutions = BGP((triple(X, "p", Y),))
+    group = query.pattern.pattern.pattern.right
+    assert query.pattern.pattern.pattern.left == group.pattern == solutions
+    assert group.keys == ((X, X), (Y, Y))
+    assert [(var.name, each.name, each.argument) for var, each in group.aggregates] == [("n", "COUNT", None)]
+    assert isinstance(query.pattern.pattern, Filter)
+    assert parse_query(f"{head} AGGREGATE {{ (?n, COUNT(*), ?x) }}").query.vars == (X, Y, Var("n"))
 
 
 # --- registrations, reports, stream operators ---------------------------------------------------

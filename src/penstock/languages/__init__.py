@@ -61,8 +61,24 @@ SPARQL_HINTS = Hints(
     foreign=STREAM_LANGUAGES,
     refused=UPDATES,
 )
+UNREAD = (
+    (
+        "UNDER",
+        "UNDER ENTAILMENT REGIME is not read: rules are those of a run, for all its queries",
+        "leave it out, and name the rules: --rules rdfs, or in Python Engine(rules=\"rdfs\"); "
+        "penstock rules list shows which there are",
+    ),
+    (
+        "AGGREGATE",
+        "AGGREGATE is not read here",
+        "aggregate as SPARQL 1.1 does: SELECT ?x (COUNT(*) AS ?n) … WHERE { … } GROUP BY ?x HAVING (?n > 1)",
+    ),
+)
+"""What drafts of languages over windows had, and what one writes instead."""
+
 WINDOW_HINTS = replace(
     SPARQL_HINTS,
+    unread=UNREAD,
     begin=("REGISTER", *SPARQL_HINTS.begin),
     in_braces=(*SPARQL_HINTS.in_braces, "WINDOW"),
 )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import reduce
 
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
+from penstock.algebra.balance import conjunction
 from penstock.algebra.base import variables_among
-from penstock.languages.groups import GroupParts
-from penstock.languages.visibility import in_scope
+from penstock.algebra.facts import placed
+from penstock.languages.groups import GroupParts, with_filter
+from penstock.languages.visibility import always_bound, in_scope
 from penstock.languages.windows import WindowTranslator
 from penstock.terms import BlankNode, Literal, NamedNode
 
@@ -43,6 +46,44 @@ class CSparqlTranslator(WindowTranslator):
                         "FROM NAMED STREAM names a window after its stream; another one can be FROM STREAM",
                     )
                 self.add_window(self.iri(stream) if named and stream.type != "VAR" else None, stream, spec)
+
+    # --- aggregates that extend solutions -----------------------------------------------------
+
+    def where_pattern(self, tree: Tree) -> a.Pattern:
+        """AGGREGATE gives each solution the values of its group, beside what it has (Barbieri et al. 2010)."""
+        group, *clauses = tree.children
+        solutions = pattern = self.group(group)
+        filters: list[a.Expression] = []
+        for part in (part for clause in clauses for part in clause.children):
+            with self.aggregating(None):
+                if part.data == "filter":
+                    filters.append(self.expression(part.children[0]))
+                else:
+                    values = self._group_value(solutions, part, in_scope(pattern))
+                    pattern = placed(a.Join(pattern, values), self.source.span_of(part))
+        return with_filter(self.beneath(pattern) if clauses else pattern, conjunction(filters))
+
+    def _group_value(self, solutions: a.Pattern, tree: Tree, taken: Collection[a.Var]) -> a.Group:
+        name, what, *keys = tree.children
+        if self.var(name) in taken:
+            raise self.source.error(f"{name} is in use already", name, "choose a new name for the aggregate")
+        for key in keys:
+            if self.var(key) not in always_bound(solutions):
+                how = "may leave" if self.var(key) in in_scope(solutions) else "leaves"
+                raise self.source.error(
+                    f"WHERE {how} {key} unbound, and solutions without it have no group",
+                    key,
+                    "group by what each solution has",
+                )
+        if isinstance(what, Tree):
+            aggregate = self.aggregate(what)
+        elif what.type == "COUNT":
+            aggregate = a.Aggregate("COUNT", None)
+        else:
+            word = what.upper()
+            raise self.source.error(f"{word} of what?", what, f"name a variable: ({name}, {word}(?v), …)")
+        grouped = dict.fromkeys(self.var(key) for key in keys)
+        return a.Group(solutions, tuple((var, var) for var in grouped), ((self.var(name), aggregate),))
 
     # --- the timestamp function -------------------------------------------------------------
 

@@ -31,6 +31,7 @@ class DurationTranslator(TermTranslator):
     """Lengths of time as whole microseconds."""
 
     ISO = False  # whether durations are written as in xsd:duration
+    units_too = False  # whether the window that is read now may have 10m all the same
     KEEPS_ALL = "[RANGE UNBOUNDED STEP 1m]"  # a window that nothing leaves
 
     def duration(self, tree: Tree) -> int:
@@ -67,7 +68,7 @@ class DurationTranslator(TermTranslator):
                 tree,
                 f"write {_in_units(length)}; or read the query as rsp-ql, if it is RSP-QL",
             )
-        if self.ISO and not is_iso:
+        if self.ISO and not is_iso and not self.units_too:
             raise self.source.error(
                 f"{text} is how CQELS and C-SPARQL write a length of time",
                 tree,
@@ -76,7 +77,7 @@ class DurationTranslator(TermTranslator):
 
     def _iso_duration(self, token: Token) -> Fraction:
         try:
-            return exact_duration(str(token))
+            return exact_duration(token.upper())
         except InputError as problem:
             raise self.source.error(
                 problem.message, token, problem.hint if self.ISO else _UNIT_HINT

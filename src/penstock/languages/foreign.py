@@ -41,17 +41,27 @@ STREAM_LANGUAGES = (
     Foreign("SPAseq", _words(r"\bDEFINE GPM\b|\bGPM \w+ ON\b"), _SEQUENCE),
     Foreign(
         "C-SPARQL",
-        _words(rf"\bFROM (?:NAMED )?STREAM {_IRI} \[|\bCOMPUTED EVERY\b"),
+        _words(rf"\bFROM (?:NAMED )?STREAM {_IRI} \[|\bCOMPUTED? EVERY\b"),
         read_as=("c-sparql",),
     ),
     Foreign("RSP-QL", _words(r"\bREGISTER (?:[RID]STREAM\b|<|\w*:)"), read_as=("rsp-ql",)),
     Foreign(
+        "RSP-QL",
+        _words(rf"\bNAMED WINDOW (?:{_IRI} \[|(?:{_IRI} )?ON STREAM\b)"),
+        read_as=("rsp-ql", "cqels-cep"),
+    ),
+    Foreign(
         "CQELS-CEP",
         _words(
             rf"(?:[{{.]|\bWHERE) ?(?P<at>SEQ ?\(|WINDOW {_IRI} ON\b|STREAM {_IRI} \[)"
-            r"|\[ ?(?:RANGE \d[^\]]*SLIDE|TRIPLES [^\]]*SLIDE|NOW|ALL)\b"
+            r"|\[ ?(?:NOW|ALL)\b"
         ),
         read_as=("cqels-cep",),
+    ),
+    Foreign(
+        "CQELS-CEP",
+        _words(r"\[ ?(?:RANGE \d|TRIPLES )[^\]]*SLIDE\b"),
+        read_as=("cqels-cep", "rsp-ql", "c-sparql"),
     ),
     Foreign("RSP-QL", _words(r"\[ ?RANGE -?P[\dT]"), read_as=("rsp-ql",)),
     Foreign(

@@ -24,6 +24,7 @@ class Hints:
     in_braces: tuple[str, ...]  # stand inside them
     foreign: tuple[Foreign, ...]  # languages that it is taken for, and what one writes instead
     refused: tuple[tuple[str, str], ...] = ()  # words of statements that are not read, and what one does
+    unread: tuple[tuple[str, str, str], ...] = ()  # other such words, what they say, and what one does
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,13 @@ class SparqlTranslator(GroupTranslator):
         else:
             where = self._where(tree)
         template = Template(template_tree)
+        for graph in template_tree.find_data("quads_of_graph"):
+            raise self.source.error(
+                "GRAPH cannot stand in the template of CONSTRUCT: what is constructed are triples",
+                self.source.keyword_of(graph),
+                "write its triples without GRAPH; triples of named graphs are added by a rule: "
+                "INSERT { GRAPH … { … } } WHERE { … }",
+            )
         for triples in template_tree.children:
             self.triples_block(triples, template)
         pattern = self._modified(where, tree, values)

@@ -99,6 +99,9 @@ def explain(
                 if word[0].upper() == refused:
                     span = source.span(word.start(), word.end())
                     return source.error(f"{refused} of SPARQL Update is not supported", span, instead)
+        for unread, message, instead in language.hints.unread:
+            if word[0].upper() == unread:
+                return source.error(message, source.span(word.start(), word.end()), instead)
         if error := _word_of_another(lark, source, word, language, others):
             return error
         return _unexpected_word(lark, source, word, language, expected)

@@ -15,3 +15,10 @@ def in_scope(pattern: a.Pattern) -> tuple[a.Var, ...]:
 def visible(pattern: a.Pattern) -> tuple[a.Var, ...]:
     """What `*` stands for: the variables in scope that the author named."""
     return tuple(var for var in in_scope(pattern) if not var.hidden)
+
+
+@once
+def always_bound(pattern: a.Pattern) -> frozenset[a.Var]:
+    """The variables that every solution of a pattern has."""
+    possible = tuple(frozenset(in_scope(part)) for part in pattern.parts)
+    return frozenset(pattern.certainly_binds(tuple(map(always_bound, pattern.parts)), possible))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -156,7 +157,11 @@ class WindowTranslator(RegistrationTranslator, DurationTranslator):
     def _range_window(self, tree: Tree) -> WindowSpec:
         start = self._starting(tree)
         width_tree, *more = (each for each in tree.children if not _is(each, "starting"))
-        width = self._positive(width_tree, "a window's width")
+        return self._of_width(tree, self._positive(width_tree, "a window's width"), more, start)
+
+    def _of_width(
+        self, tree: Tree, width: int, more: Sequence[Tree | Token], start: int | None = None
+    ) -> WindowSpec:
         if not more:
             return self.without_slide(tree, width, start)
         slide = width if _is(more[0], "TUMBLING") else self._positive(more[0], f"a {self.SLIDE}")
@@ -211,8 +216,15 @@ class NamedWindowTranslator(WindowTranslator):
 
     def declare_windows(self, form: Tree) -> None:
         for clause in form.children:
-            if _is(clause, "declared_window"):
-                self.declare_window(*clause.children)
+            if _is(clause, "declared_window") or _is(clause, "window_as"):
+                (spec,) = (each for each in clause.children if isinstance(each, Tree))
+                names = [each for each in clause.children if not _is(each, "STREAM") and each is not spec]
+                name, stream = reversed(names) if _is(clause, "window_as") else names
+                # YASPER and RSP-JS write [RANGE 5 s, SLIDE 1s]; so does CQELS-CEP, which means another thing,
+                # but without the word STREAM
+                self.units_too = len(names) + 1 < len(clause.children)
+                self.declare_window(name, stream, spec)
+        self.units_too = False
 
     def declare_window(self, name: Token, stream: Token, spec: Tree) -> NamedNode:
         iri = self.window_name(name)
