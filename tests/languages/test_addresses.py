@@ -16,15 +16,16 @@ REGISTER RSTREAM <out> AS CONSTRUCT { ?x :q ?y }
 FROM NAMED WINDOW <w> ON <in> [RANGE PT1M STEP PT1M]
 WHERE { WINDOW <w> { ?x :p ?y } }
 """
+GIVEN = "REGISTER STREAM <out> AS CONSTRUCT { ?x <q> ?y }"
 TEXTS = {
     "rspql": RSPQL,
-    "csparql": "REGISTER STREAM <out> AS CONSTRUCT { ?x <q> ?y } FROM STREAM <in> [RANGE 1m] { ?x <p> ?y }",
-    "cqels": "REGISTER STREAM <out> AS CONSTRUCT { ?x <q> ?y } { STREAM <in> [RANGE 1m] { ?x <p> ?y } }",
-    "rq": """REGISTER STREAM <out> AS CONSTRUCT { ?x <q> ?y } WHERE { GRAPH <in> { ?x <p> ?y } }""",
+    "csparql": f"{GIVEN} FROM STREAM <in> [RANGE 1m] WHERE {{ ?x <p> ?y }}",
+    "cqels": f"{GIVEN} WHERE {{ STREAM <in> [RANGE 1m] {{ ?x <p> ?y }} }}",
+    "rq": f"{GIVEN} WHERE {{ GRAPH <in> {{ ?x <p> ?y }} }}",
 }
 # Nothing in these is relative: what they are must not depend on where they lie.
 ABSOLUTE = {
-    "csparql": "REGISTER STREAM S AS CONSTRUCT { ?x <u:q> ?y } FROM STREAM <u:in> [RANGE 1m] { ?x <u:p> ?y }",
+    "csparql": "REGISTER STREAM Sites AS CONSTRUCT FROM STREAM <u:in> [RANGE 1m] WHERE { ?x <u:p> ?y }",
     "rq": "SELECT (IRI(?y) AS ?z) { ?x <u:p> ?y }",
     "rspql": RSPQL.replace("<out>", ":out").replace("<w>", ":w").replace("<in>", ":in"),
 }

@@ -65,7 +65,7 @@ UNREAD = (
     (
         "UNDER",
         "UNDER ENTAILMENT REGIME is not read: rules are those of a run, for all its queries",
-        "leave it out, and name the rules: --rules rdfs, or in Python Engine(rules=\"rdfs\"); "
+        'leave it out, and name the rules: --rules rdfs, or in Python Engine(rules="rdfs"); '
         "penstock rules list shows which there are",
     ),
     (

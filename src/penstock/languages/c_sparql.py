@@ -50,7 +50,7 @@ class CSparqlTranslator(WindowTranslator):
     # --- aggregates that extend solutions -----------------------------------------------------
 
     def where_pattern(self, tree: Tree) -> a.Pattern:
-        """AGGREGATE gives each solution the values of its group, beside what it has (Barbieri et al. 2010)."""
+        """AGGREGATE gives each solution the values of its group, beside what it has (Barbieri et al.)."""
         group, *clauses = tree.children
         solutions = pattern = self.group(group)
         filters: list[a.Expression] = []

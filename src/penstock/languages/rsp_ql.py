@@ -38,7 +38,7 @@ class RspQlTranslator(NamedWindowTranslator):
         return self._joined(before, found, tree)
 
     def _one_of(self, var: a.Var, name: NamedNode, inside: a.Pattern, place: Span) -> a.Pattern:
-        """WINDOW ?w ranges over the windows of the query, as GRAPH ?g over graphs (SPARQL 1.1, section 18.6)."""
+        """WINDOW ?w ranges over the windows of the query, as GRAPH ?g over graphs (SPARQL 1.1, 18.6)."""
         return join(placed(a.Graph(name, inside), place), a.Values((var,), ((name,),)))
 
     # --- windows as others write them -----------------------------------------------------------
@@ -56,7 +56,9 @@ class RspQlTranslator(NamedWindowTranslator):
             )
         if width <= 0:
             raise self.source.error(
-                "this window begins when it ends", self.extent(begin), "as in [FROM NOW-PT2H TO NOW STEP PT1H]"
+                "this window begins when it ends",
+                self.extent(begin),
+                "as in [FROM NOW-PT2H TO NOW STEP PT1H]",
             )
         return self._of_width(tree, width, slide)
 
@@ -74,6 +76,6 @@ class RspQlTranslator(NamedWindowTranslator):
         raise self.source.error(
             "a window that counts elements is not built",
             self.extent(tree),
-            f"windows count triples: [TRIPLES {count}] has the last {count}; where each element has k of them, "
-            f"write k times {count}",
+            f"windows count triples: [TRIPLES {count}] has the last {count}; where each element has k of "
+            f"them, write k times {count}",
         )
