@@ -76,6 +76,37 @@ UNREAD = (
 )
 """What drafts of languages over windows had, and what one writes instead."""
 
+_NO_SUCH_WINDOW = "the windows are [NOW], [RANGE 10s], [RANGE 10s SLIDE 5s], [TRIPLES 100] and [ALL]"
+UNREAD_OF_CQELS = (
+    (
+        "STREAM",
+        "FROM STREAM is not read: in CQELS-CEP a window is declared where it is looked into",
+        "write STREAM <http://example.org/sensors> [NOW] { … } around the triples of the stream, whose name "
+        "is an IRI; CQELS 2.0's [RANGE 10s] is [RANGE 10s TUMBLING] here",
+    ),
+    (
+        "SEQ",
+        "SEQ does not stand here: its members are groups, in a window",
+        "CQELS 2.0's FILTER(SEQ(?a ; ?b+)) is WINDOW :W { SEQ({ ?a … }, { ?b … }+) } here",
+    ),
+    ("PAST", "[PAST …] is not read", f"[RANGE 10s] looks back; {_NO_SUCH_WINDOW}"),
+    ("FUTURE", "a window that looks ahead is not built", f"SEQ finds what comes later; {_NO_SUCH_WINDOW}"),
+    ("EMIT", "EMIT is not read", "say when to look behind the windows: REPORT ON CLOSE, or ON CHANGE"),
+    ("LATENESS", "LATENESS is not read: it is of a run, for all its queries", "run with --lateness 2s"),
+    (
+        "NEXT",
+        "that no element at all lies between two members (strict contiguity) is not built",
+        "name what must not come between: SEQ({ … }, !{ … }, { … })",
+    ),
+    (
+        "PREV",
+        "conditions between neighbouring members of a run are not built",
+        "a member sees what it binds itself; what compares members stands behind SEQ( … ), and a run is seen "
+        "by aggregates, as in { … }+ (FIRST(?v) AS ?first) (MAX(?v) AS ?largest)",
+    ),
+)
+"""What CQELS 2.0 has, and what one writes instead."""
+
 WINDOW_HINTS = replace(
     SPARQL_HINTS,
     unread=UNREAD,
@@ -115,7 +146,7 @@ LANGUAGES = {
                 "cqels_cep.lark",
             ),
             CqelsCepTranslator,
-            WINDOW_HINTS,
+            replace(WINDOW_HINTS, unread=(*UNREAD_OF_CQELS, *UNREAD)),
             endings=(".cqels",),
         ),
         Language(

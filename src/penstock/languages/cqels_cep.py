@@ -7,13 +7,14 @@ from dataclasses import replace
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
-from penstock.algebra.balance import conjunction
+from penstock.algebra.balance import balanced, conjunction
 from penstock.algebra.facts import once, placed
 from penstock.algebra.relations import INTERSECTS, IntervalRule
 from penstock.algebra.scopes import ELEMENT
 from penstock.algebra.windows import NOW, WindowSpec, last
 from penstock.languages.groups import GroupParts, with_filter
-from penstock.languages.sequences import SequenceTranslator, Written
+from penstock.languages.quantifiers import QuantifierTranslator, Range
+from penstock.languages.sequences import Written
 from penstock.languages.triples import UNIT, Block, join
 from penstock.languages.windows import NamedWindowTranslator
 from penstock.terms import NamedNode
@@ -25,7 +26,7 @@ _TRIPLES_ONLY = (
 )
 
 
-class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
+class CqelsCepTranslator(QuantifierTranslator, NamedWindowTranslator):
     """Event clauses and a background pattern, put together where their intervals intersect."""
 
     TITLE = "CQELS-CEP"
@@ -187,6 +188,10 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
         """TSP: triples of one element, or a sequence of such."""
         with self.aggregating(None):
             sequences = [child for child in tree.children if child.data == "sequence"]
+            others = [child for child in tree.children if child.data != "filter"]
+            if [child.data for child in others] == ["group_or_union"]:  # each as if it stood here by itself
+                groups = [each for each in others[0].children if isinstance(each, Tree)]
+                return self._filtered(balanced(list(map(self._window_pattern, groups)), a.Union_), tree)
             if not sequences:
                 return self._one_element(tree)
             for child in tree.children:
@@ -200,8 +205,9 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
         filters = [child for child in tree.children if child.data == "filter"]
         return with_filter(pattern, self._all_of(filters))
 
-    def _triple_sequence(self, tree: Tree) -> a.EventSequence:
-        written = []
+    def _triple_sequence(self, tree: Tree) -> a.Pattern:
+        written: list[Written] = []
+        ranges: dict[int, Range] = {}  # the members that are quantified, by their places
         for member in tree.children:
             inside, negated = member.children[0], member.data == "negated_member"
             place = self.extent(member)
@@ -211,12 +217,14 @@ class CqelsCepTranslator(SequenceTranslator, NamedWindowTranslator):
                     place,
                     "write { … }; a SEQ of windows stands beside them: SEQ(:W1, !:W2, :W3)",
                 )
-            if inside.data == "repetition":
+            if inside.data in ("repetition", "quantified"):
+                if inside.data == "quantified":
+                    ranges[len(written)] = self.quantifier(inside.children[1])
                 repeated = self.repetition(inside, self._one_element(inside.children[0]))
                 written.append(Written(replace(repeated, negated=negated), place, inside))
             else:
                 written.append(Written(a.Member(self._one_element(inside), negated), place, inside))
-        return self.event_sequence(written, self.source.keyword_of(tree))
+        return self.quantified_sequence(written, ranges, self.source.keyword_of(tree))
 
     def _one_element(self, tree: Tree) -> a.Pattern:
         """Triples that one element must have together (equation 16), and conditions on them."""

@@ -36,12 +36,19 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 _IRI = r"(?:<[^<>\s]*>|[\w.-]*:[\w.:-]*|\?\w+)"
 
+_NOT_BACK = r"(?:NOW|ALL|PAST|FUTURE)\b"  # windows that C-SPARQL has not
+
 # The first that is found counts, so the more special ones come first.
 STREAM_LANGUAGES = (
     Foreign("SPAseq", _words(r"\bDEFINE GPM\b|\bGPM \w+ ON\b"), _SEQUENCE),
     Foreign(
+        "CQELS 2.0",
+        _words(rf"\bFROM STREAM (?:[a-z_]\w* *\[|{_IRI} *\[ *{_NOT_BACK})"),
+        read_as=("cqels-cep", "c-sparql"),
+    ),
+    Foreign(
         "C-SPARQL",
-        _words(rf"\bFROM (?:NAMED )?STREAM {_IRI} \[|\bCOMPUTED? EVERY\b"),
+        _words(rf"\bFROM (?:NAMED )?STREAM {_IRI} \[(?! *{_NOT_BACK})|\bCOMPUTED? EVERY\b"),
         read_as=("c-sparql",),
     ),
     Foreign("RSP-QL", _words(r"\bREGISTER (?:[RID]STREAM\b|<|\w*:)"), read_as=("rsp-ql",)),
