@@ -55,5 +55,5 @@ def test_the_engine_answers_as_the_definitions_say(first: int):
             f"with {shards} shards:\n{case}"
         )
         answered += any(expected)
-        sieved += bool(program_of(case, shards)._sieves)
+        sieved += bool(program_of(case, shards).router.sieves)
     assert answered >= 20 and sieved >= 8, "too few of these cases prove anything"

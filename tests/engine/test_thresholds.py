@@ -157,13 +157,13 @@ def test_a_query_without_such_a_filter_needs_all_rows():
 def test_of_many_queries_in_one_direction_the_weakest_decides():
     many = [f"?s :p ?v FILTER (?v {c} {i})" for i in range(5, MOST + 10) for c in (">", ">=")]
     program = program_of(*many, "?s :p ?v FILTER (?v < 2)", "?s :p ?v FILTER (?v < -7)")
-    [sieve] = program._sieves.values()
+    [sieve] = program.router.sieves.values()
     assert sum(map(len, sieve)) == 2
     assert values(routed(program, ONE_TO_NINE)) == [1, 5, 6, 7, 8, 9]
 
 
 def test_too_many_different_tests_are_left_to_the_filters():
-    assert not program_of(*(f"?s :p ?v FILTER (?v = {i})" for i in range(MOST + 1)))._sieves
+    assert not program_of(*(f"?s :p ?v FILTER (?v = {i})" for i in range(MOST + 1))).router.sieves
 
 
 def test_instants_are_reported_whatever_the_filters_keep():

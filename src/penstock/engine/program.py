@@ -1,4 +1,4 @@
-"""A plan ready to run: it says which shard must see what, and opens shards.
+"""A plan ready to run: it opens shards, and knows versions of static knowledge.
 
 This is what travels to the workers: everything here can be pickled.
 """
@@ -14,41 +14,33 @@ from pathlib import Path
 import numpy as np
 
 from penstock.algebra.scopes import ELEMENT
-from penstock.columns import wire
-from penstock.columns.frame import Frame
 from penstock.columns.ids import id_of
-from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk
-from penstock.decode.occurrences import Occurrences, merge_terms
+from penstock.decode.occurrences import Occurrences
 from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
 from penstock.engine.digests import QueryIdentity, RulesIdentity, digest_of, digests, rows_digest
-from penstock.engine.elementwise import Answered, ElementSteps, Elementwise
-from penstock.engine.exchange import spread, spread_by, static_rows, texts_for
+from penstock.engine.elementwise import ElementSteps, Elementwise
+from penstock.engine.exchange import static_rows
 from penstock.engine.network import Network, network
 from penstock.engine.program_shard import ProgramShard
-from penstock.engine.scanning import Matching, frame_of
+from penstock.engine.router import Router
 from penstock.engine.shard import Shard
 from penstock.engine.static_snapshot import SnapshotFile, StaticSnapshot, snapshot_of, stored_graphs
-from penstock.engine.thresholds import may_pass
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import InputError, QueryError, storing
 from penstock.functions.chance import rule_name
-from penstock.functions.errors import take_refused
 from penstock.knowledge.graphs import Knowledge, StaticGraph
 from penstock.knowledge.versions import version_path, versions_in
-from penstock.plan import steps, system_columns
+from penstock.plan import steps
 from penstock.plan.analysis.keys import Key
 from penstock.plan.catalog import GraphName
-from penstock.plan.compilation.sieves import Sieve, sieves
 from penstock.plan.planning import Plan, PlannedQuery, make_plan
-from penstock.plan.sources import Stream, is_stream, static_graphs, streams
-from penstock.plan.steps import DerivedScan, Evaluated, StatedScan
+from penstock.plan.sources import is_stream, static_graphs, streams
 from penstock.plan.steps.windowing import filled
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
 
 SNAPSHOT_FILE = "snapshot.arrow"
-_NO_TERMS = TermChunk()
 
 
 class Program:
@@ -102,9 +94,8 @@ class Program:
         """The same program, of queries that began with these batches."""
         made = copy(self)
         made.generations = tuple(generations)
-        made.__dict__.pop("network", None)
-        made.__dict__.pop("digests", None)
-        made.__dict__.pop("queries", None)
+        for name in ("network", "digests", "queries", "router"):
+            made.__dict__.pop(name, None)
         return made
 
     @cached_property
@@ -204,35 +195,20 @@ class Program:
         return self.network.places(self.generations[query])[self.plan.queries[query].step]
 
     @cached_property
-    def _scans(self) -> list[tuple[str, steps.Scan]]:
-        found = zip(self.digests, self.network.steps, strict=True)
-        return [(name, step) for name, step in found if isinstance(step, steps.Scan)]
-
-    def _matching(self, stream: int) -> tuple[list[str], Matching]:
-        """The scans that read a stream: their names, and how rows find them."""
-        if stream not in self._matchings:
-            scans = {name: scan for name, scan in self._scans if Stream(stream) in scan.sources}
-            self._matchings[stream] = [*scans], Matching(scans.values(), self.key)
-        return self._matchings[stream]
-
-    @cached_property
-    def _matchings(self) -> dict[int, tuple[list[str], Matching]]:
-        return {}
-
-    @cached_property
-    def _sieves(self) -> dict[str, Sieve]:
-        found = sieves(query.step for query in self.plan.queries)
-        return {name: found[scan] for name, scan in self._scans if scan in found}
+    def router(self) -> Router:
+        return Router(
+            self.network, self.digests, self.step_digests, self.plan, self.shards, self.key, self.tuning
+        )
 
     @cached_property
     def keep_predicates(self) -> np.ndarray | None:
         """The ids of the predicates that a scan can match or the reasoner asks for; None: all."""
         scans = [step for step in self.element_network.steps if isinstance(step, steps.Scan)]
-        scans += [scan for _, scan in self._scans]
+        scans += [scan for _, scan in self.router.scans]
         wanted = [scan.predicate for scan in scans if streams(scan.sources)]
         if any(isinstance(predicate, str) for predicate in wanted):
             return self.reasoner.wanted(None)
-        if any(number < 0 and is_stream(filled(number)) for number in self._reporting):
+        if any(number < 0 and is_stream(filled(number)) for number in self.router.reporting):
             # Whether an element has a triple matters.
             return self.reasoner.wanted(None)
         ids = np.unique(np.array([id_of(predicate, self.key) for predicate in wanted], np.int64))
@@ -251,79 +227,10 @@ class Program:
         """What the reasoner makes of whole elements, which `route` then is given."""
         return closed(self.reasoner, occurrences)
 
-    @cached_property
-    def _instant_streams(self) -> frozenset[int]:
-        """The streams of which the instants matter to somebody."""
-        used = (step.instants for step in self.network.steps if step.waits)
-        return frozenset().union(*used)
-
-    @cached_property
-    def _reporting(self) -> frozenset[int]:
-        """Those of them by which windows report."""
-        return frozenset().union(
-            *(each.instants for each in self.network.steps if isinstance(each, Evaluated))
-        )
-
     def route(self, stream: int, occurrences: Occurrences) -> list[tuple[int, bytes]]:
         """What each shard must see of these occurrences, as (shard, payload)."""
-        triples = (occurrences.subject, occurrences.predicate, occurrences.object)
-        by_shard: dict[int, list[tuple[str, Frame]]] = {}
-        matched: dict[str, int] = {}
-        occurred: list[str] = []
-        names, matching = self._matching(stream)
-        for name, scan, rows in zip(names, matching.scans, matching.rows(triples), strict=True):
-            if isinstance(scan, (StatedScan, DerivedScan)):
-                derived = occurrences.derived[rows] if len(occurrences.derived) else np.zeros(len(rows), bool)
-                rows = rows[derived == isinstance(scan, DerivedScan)]
-            if not len(rows):
-                if matching.occurs(scan, occurrences.predicate):
-                    occurred.append(name)
-                continue
-            matched[name] = len(rows)
-            found = frame_of(scan, rows, triples, occurrences.start, occurrences.end, occurrences.element)
-            if name in self._sieves:
-                found = found.take(may_pass(self._sieves[name], found))
-            for shard, frame in spread(scan, found, self.shards):
-                by_shard.setdefault(shard, []).append((name, frame))
-        for number, ends in (stream, occurrences.instants), (filled(stream), occurrences.end):
-            if number in self._instant_streams and len(ends):
-                ends = sorted_unique(ends)
-                frame = Frame((), np.empty((0, len(ends)), np.int64), ends, ends)
-                # Windows report in all shards at the same instants.
-                for shard in range(self.shards) if number in self._reporting else (0,):
-                    by_shard.setdefault(shard, []).append((f"instants/{number}", frame))
         answered = None if self.elementwise is None else self.elementwise.answered(stream, occurrences)
-        payloads = []
-        counted = {"matched": matched, "occurred": occurred} if matched or occurred else {}
-        if answered is not None:
-            counted |= {"elsewhere": answered.counts.to_json(), "refused": take_refused()}
-        if counted:
-            by_shard.setdefault(0, [])  # which takes the counts, whoever has the rows
-        answers = {} if answered is None else self._by_element(answered)
-        for shard in sorted({*by_shard, *answers}):
-            frames, terms = by_shard.get(shard, []), []
-            if frames:
-                found = [frame for _, frame in frames]
-                terms.append(texts_for(found, occurrences.terms, self.shards, self.tuning))
-            if shard in answers:
-                found = [frame for _, frame in answers[shard]]
-                terms.append(texts_for(found, answered.terms, self.shards, self.tuning))
-            frames = frames + answers.get(shard, [])
-            terms = merge_terms(terms) if any(map(len, terms)) else _NO_TERMS
-            payloads.append((shard, wire.pack(frames, terms, **({} if shard else counted))))
-        return payloads
-
-    def _by_element(self, answered: Answered) -> dict[int, list[tuple[str, Frame]]]:
-        """The answers of elements for each shard; equal queries are one step, which gets them once."""
-        found: dict[int, list[tuple[str, Frame]]] = {}
-        frames = {self.plan.queries[query].step: frame for query, frame in answered.frames.items()}
-        for step, frame in frames.items():
-            name = self.step_digests[step]
-            for shard, rows in spread_by(
-                frame.column(system_columns.ELEMENT), frame.project(step.vars), self.shards
-            ):
-                found.setdefault(shard, []).append((name, rows))
-        return found
+        return self.router.route(stream, occurrences, answered)
 
     def open(self, shard: int) -> ProgramShard:
         """A new shard, with the static knowledge in it."""
