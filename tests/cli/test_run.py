@@ -116,7 +116,7 @@ def test_options_reach_the_engine(tmp_path):
     assert made.options["master"] == "local[1]" and made.options["strict"] is True
     assert str(made.options["checkpoint"]) == "state" and made.follow is True
     assert made.streams == [StreamSpec("urn:s", (f"{tmp_path}/s.nq",), "nquads")]
-    assert made.graphs == [("g.ttl", {"iri": None, "base": None}), ("g.ttl", {"base": None})]
+    assert made.graphs == [("g.ttl", {"iri": None, "base": None, "map": None})] * 2
     told = {name: made.options[name] for name in ("rules", "scope", "within", "all_rules")}
     assert told == {"rules": ["rdfs", "q.rq"], "scope": "stream", "within": 5_000_000, "all_rules": True}
 

@@ -599,7 +599,7 @@ def test_a_map_file_that_is_no_json_shows_the_place(tmp_path):
     ],
 )  # fmt: skip
 def test_times(values, format, zone, expected):
-    instants, faults, _ = instants_in(pa.array(values), "t", format, zone)
+    instants, faults, _ = instants_in(pa.array(values), "t", [format], zone)
     assert not faults
     assert [format_instant(each)[11:-1] for each in instants.tolist()] == expected
 
@@ -621,13 +621,73 @@ def test_times(values, format, zone, expected):
 )  # fmt: skip
 def test_times_that_are_none(values, format, zone):
     column = pa.array(values, pa.uint64() if values == [2**64 - 1] else None)
-    _, faults, _ = instants_in(column, "t", format, zone)
+    _, faults, _ = instants_in(column, "t", [format], zone)
     assert sorted(faults) == list(range(len(values)))
+
+
+MIXED = ["2026-05-01T08:00:00Z", "01.05.2026 10:05", "05/13/2026 9:00 PM", "1777622400", "soon", "03/04/2026"]
+SAID = ["iso", "dd.MM.yyyy HH:mm", "MM/dd/yyyy hh:mm a", "dd/MM/yyyy", "MM/dd/yyyy", "epoch-s"]
+
+
+def test_several_formats_in_one_column(tmp_path):
+    time = {"instant": "when", "format": SAID, "timezone": "Europe/Vienna"}
+    document = a_map({"name": "v", "datatype": "integer"}, time=time)
+    found = of_table(tmp_path, {"id": list("abcdef"), "v": [1, 2, 3, 4, 5, 6], "when": MIXED}, document)
+    assert [format_instant(each)[:16] for each in found.start.tolist()] == [
+        "2026-05-01T08:00", "2026-05-01T08:05", "2026-05-13T19:00", "2026-05-01T08:00",
+    ]  # fmt: skip
+    assert reasons(found) == [
+        (5, f"when: 'soon' is written in none of the formats {', '.join(SAID)}"),
+        (6, "when: '03/04/2026' is 2026-04-03T00:00:00.000 by dd/MM/yyyy and 2026-03-04T00:00:00.000 by"
+            " MM/dd/yyyy, and nothing tells which"),
+    ]  # fmt: skip
+
+
+def test_formats_that_read_the_same_do_not_contradict():
+    both = instants_in(pa.array(["2026-05-01 10:00", "05/05/2026"]), "t",
+                       [None, "yyyy-MM-dd HH:mm", "dd/MM/yyyy", "MM/dd/yyyy"], "UTC")  # fmt: skip
+    assert not both.faults and [format_instant(each)[:10] for each in both.instants.tolist()] == [
+        "2026-05-01", "2026-05-05",
+    ]  # fmt: skip
+    numbers = instants_in(pa.array([1777622400]), "t", [None, "epoch-s"])
+    assert format_instant(numbers.instants[0])[:16] == "2026-05-01T08:00"
+
+
+@pytest.mark.parametrize(
+    ("formats", "said"),
+    [
+        ([], "an empty list"),
+        (["epoch-s", "epoch-ms"], "any number would be epoch-s as well as epoch-ms"),
+        (["iso", "dd/MM/foo"], "which is not known"),
+        (["iso", 7], "must be a text"),
+    ],
+)
+def test_lists_of_formats_that_make_no_sense(formats, said):
+    with pytest.raises(InputError, match=said):
+        read_map(a_map({"name": "v"}, time={"instant": "when", "format": formats}))
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["01.05.2026 10:00", "31.05.2026 10:00"], {"format": "dd.MM.yyyy HH:mm", "timezone": "UTC"}),
+        (["13/05/2026", "03/04/2026"], {"format": "dd/MM/yyyy", "timezone": "UTC"}),
+        (["05/13/2026", "03/04/2026"], {"format": "MM/dd/yyyy", "timezone": "UTC"}),
+        (["05/06/2026", "03/03/2026"], {"format": ["dd/MM/yyyy", "MM/dd/yyyy"], "timezone": "UTC"}),
+        (["2026-05-01T08:00:00Z", "2026-05-01T08:01Z", "13.05.2026 10:00 +02", "?"],
+         {"format": ["iso", "dd.MM.yyyy HH:mm X"]}),
+        (["2026-05-01T08:00:00Z", "2026-05-01T08:01Z", "1777622400"], {"format": ["iso", "epoch-s"]}),
+        (["2026-05-01T08:00:00Z", "soon"], None),
+    ],
+)  # fmt: skip
+def test_the_suggestion_knows_how_times_are_written(texts, expected):
+    found = suggested(pa.table({"Zeit": texts, "v": ["a"] * len(texts)}))
+    assert found.get("penstock:time") == ({"instant": "Zeit"} | expected if expected is not None else None)
 
 
 def test_clocks_that_are_put_back_and_forth():
     twice, never = "2026-10-25T02:30:00", "2026-03-29T02:30:00"
-    instants, faults, _ = instants_in(pa.array([twice, never]), "t", None, "Europe/Vienna")
+    instants, faults, _ = instants_in(pa.array([twice, never]), "t", [None], "Europe/Vienna")
     assert not faults and [format_instant(i)[:16] for i in instants.tolist()] == [
         "2026-10-25T00:30", "2026-03-29T01:00",
     ]  # fmt: skip

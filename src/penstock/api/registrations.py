@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import pyarrow as pa
+
 from penstock import pipeline
 from penstock.algebra.naming import names_of
 from penstock.algebra.nodes import ParsedQuery
@@ -22,7 +24,7 @@ from penstock.decode.mapping.suggest import suggested, suggested_text
 from penstock.decode.tables import check_columns
 from penstock.errors import UsageError
 from penstock.knowledge.files import GraphFile, GraphFiles
-from penstock.knowledge.graphs import StaticGraph, graph_of
+from penstock.knowledge.graphs import StaticGraph, graph_of, graph_of_frame
 from penstock.languages import ENDINGS
 from penstock.plan.advice.overview import Input
 from penstock.rules.library import ruleset
@@ -34,6 +36,7 @@ from penstock.sources.frames import is_frame, reader_of, write_frame
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 from penstock.terms import triple_of
 
+Map = Mapping[str, Any] | str | os.PathLike[str]
 TRIPLE_COLUMNS = {"s", "p", "o", "start"}  # a table of triples needs no map
 
 
@@ -69,7 +72,7 @@ class Registrations:
         base: str | None = None,
         max_line: int = LIMITS.line,
         max_document: int = LIMITS.document,
-        map: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        map: Map | None = None,
     ) -> Self:
         """Registers a stream: a file, a directory, several of them, `-` for standard input, a
         DataFrame (pandas, Polars, Arrow, Spark), or an iterable of elements (triples, instant) or
@@ -132,30 +135,44 @@ class Registrations:
     def _kept(self, frame: Any, document: str | None) -> Path:
         batches = reader_of(frame)
         if document is None and not TRIPLE_COLUMNS <= set(batches.schema.names):
-            guess = suggested_text(suggested(batches.read_all()))
-            raise UsageError(
-                "a DataFrame needs a map, which says what its columns mean",
-                hint=f"correct this guess, and give it as map= (a file, or a dictionary)\n{guess}",
-            )
+            raise _without_map(batches.read_all(), static=False)
         check_columns(json.loads(document) if document is not None else None, batches.schema)
         path = self._place_for(f"stream-{len(self.streams)}")
         write_frame(batches, path)
         return path
 
-    def add_graph(self, source: Any, *, iri: str | None = None, base: str | None = None) -> Self:
-        """Registers static knowledge: a file, or an iterable of triples (an rdflib graph, …).
+    def add_graph(
+        self, source: Any, *, iri: str | None = None, base: str | None = None, map: Map | None = None
+    ) -> Self:
+        """Registers static knowledge: a file, a DataFrame (pandas, Polars, Arrow, Spark), or an iterable of
+        triples (an rdflib graph, …).
 
-        A run that follows its streams also follows the file: see docs/streams.md.
+        A run that follows its streams also follows the file: see docs/streams.md. Of a table (a CSV, Parquet
+        or JSON lines file, or a DataFrame) `map` says what its columns mean (a dictionary or a file, see
+        docs/tables.md); it has no time.
 
         Relative IRIs in a file are resolved against `base`, by default the file's own address.
         """
         iri = iri_or_none(iri, "the iri of a graph")
         base = iri_or_none(base, "base")
+        described = None if map is None else read_map(map, static=True)
         if isinstance(source, (str, os.PathLike)):
-            part, place = GraphFile(source, iri, base, key=self.key), os.fspath(source)
+            part, place = GraphFile(source, iri, base, key=self.key, map=described), os.fspath(source)
             found = part.graphs
+        elif is_frame(source):
+            frame = reader_of(source).read_all()
+            if described is None:
+                raise _without_map(frame, static=True)
+            name = f"the DataFrame of graph {len(self.knowledge.parts) + 1}"
+            part, place = graph_of_frame(frame, described, iri, name=name, key=self.key), "made in Python"
+            found = [part]
         else:
-            triples = map(triple_of, _listed(source, _A_GRAPH))
+            if map is not None:
+                raise UsageError(
+                    f"a map is for tables, and {shown(source)} is none",
+                    hint="triples need no map: leave it out",
+                )
+            triples = (triple_of(each) for each in _listed(source, _A_GRAPH))
             part, place = graph_of(triples, iri, key=self.key), "made in Python"
             found = [part]
         self.knowledge.parts.append(part)
@@ -167,9 +184,9 @@ class Registrations:
         """The static graphs as they were read last."""
         return self.knowledge.graphs
 
-    def add_ontology(self, source: Any, *, base: str | None = None) -> Self:
+    def add_ontology(self, source: Any, *, base: str | None = None, map: Map | None = None) -> Self:
         """Registers an ontology: static knowledge of the default graph, as `add_graph` without an IRI."""
-        return self.add_graph(source, base=base)
+        return self.add_graph(source, base=base, map=map)
 
     def add_rules(self, *rules: str | os.PathLike[str]) -> Self:
         """Adds rules: a regime, a file or directory (a path object or a name), or the text of some.
@@ -238,6 +255,14 @@ class Registrations:
         return Input(spec.iri, "made in Python" if made else ", ".join(map(_shown_path, spec.paths)))
 
 
+def _without_map(frame: pa.Table, *, static: bool) -> UsageError:
+    guess = suggested_text(suggested(frame, static=static))
+    return UsageError(
+        "a DataFrame needs a map, which says what its columns mean",
+        hint=f"correct this guess, and give it as map= (a file, or a dictionary)\n{guess}",
+    )
+
+
 def _place(path: str | os.PathLike[str]) -> str:
     """A path that means the same in the workers, which keep a working directory of their own."""
     text = os.fspath(path)
@@ -263,7 +288,7 @@ def _names_file(query: str) -> bool:
 
 
 _A_STREAM = "a stream is a file, a directory, several of them, or elements (triples, instant)"
-_A_GRAPH = "a graph is a file or an iterable of triples, such as an rdflib graph"
+_A_GRAPH = "a graph is a file, a DataFrame or an iterable of triples, such as an rdflib graph"
 
 
 def _listed(source: Any, expected: str) -> list:

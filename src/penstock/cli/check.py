@@ -13,7 +13,8 @@ from penstock.cli.options import (
     Feed,
     Graphs,
     Language,
-    MapFile,
+    MapFiles,
+    Maps,
     Named,
     Ontologies,
     Queries,
@@ -42,7 +43,7 @@ def check(
     all_rules: AllRules = False,
     feed: Feed = True,
     query_scope: QueryScope = None,
-    map: MapFile = None,
+    map: MapFiles = [],  # noqa: B006
     language: Language = None,
     base: Base = None,
     quiet: Quiet = False,
@@ -87,12 +88,23 @@ def check(
         errors += 1
         show_error(problem.render())
     if parsed and errors == unread:
-        repeats = read_map(map).repeats if map is not None else None
-        streams = [replace(read_named(text, "--stream"), repeats=repeats) for text in stream]
         graphs = [read_named(text, "--graph") for text in graph]
         graphs += [Named(None, read_named(text, "--ontology").source) for text in ontology]
+        maps = Maps(map, graphs, stream)
+        described = [
+            None if (own := maps.of_graph(each)) is None else read_map(own, static=True) for each in graphs
+        ]
+        repeats = read_map(maps.timed[0][0]).repeats if maps.timed else None
+        streams = []
+        for each in (read_named(text, "--stream") for text in stream):
+            own = maps.of_stream(each)
+            streams.append(replace(each, repeats=None if own is None else read_map(own).repeats))
         if any(query.query.continuous for query in parsed):  # what a window shows depends on what is known
-            graphs = [part for each in graphs for part in read_graphs(each.source, each.iri, base)]
+            graphs = [
+                part
+                for each, own in zip(graphs, described, strict=True)
+                for part in read_graphs(each.source, each.iri, base, map=own)
+            ]
         bound = None if within is None else read_duration(within, "--within")
         entailment = RuleConfig(tuple(found), scope_named(scope), bound, all_rules)
         options = {"feed": feed, "entailment": entailment, "repeats": repeats}

@@ -16,7 +16,7 @@ from penstock.cli.options import (
     Follow,
     Graphs,
     Language,
-    MapFile,
+    MapFiles,
     Ontologies,
     Queries,
     QueryScope,
@@ -63,7 +63,7 @@ def explain(
     query_scope: QueryScope = None,
     stream_format: StreamFormat = None,
     base: Base = None,
-    map: MapFile = None,
+    map: MapFiles = [],  # noqa: B006
     language: Language = None,
     debug: Debug = False,
 ) -> None:
@@ -92,5 +92,5 @@ def explain(
         query_scope=query_scope,
         checkpoint=checkpoint,
     )
-    add_inputs(engine, queries, stream, graph, ontology, language, base, format=stream_format, map=map)
+    add_inputs(engine, queries, stream, graph, ontology, language, base, map, format=stream_format)
     typer.echo(engine.explain(stage=stage.value, follow=follow))

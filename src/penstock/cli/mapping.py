@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.options import Debug
+from penstock.cli.showing import show_note
 
 
 def map_(
@@ -18,6 +19,14 @@ def map_(
         str | None,
         typer.Option(metavar="FORMAT", help="csv, parquet or jsonl, where the file's name does not tell."),
     ] = None,
+    static: Annotated[
+        bool,
+        typer.Option(
+            "--static",
+            help="A map for --graph: static knowledge has no time, and a row is about what its key names."
+            " [default: if no column looks like a time]",
+        ),
+    ] = False,
     debug: Debug = False,
 ) -> None:
     """Suggests a map for a table: what its columns mean in RDF, and where its time stands.
@@ -27,7 +36,23 @@ def map_(
 
         penstock map readings.csv > readings.map.json
         penstock run hot.rq --stream readings.csv --map readings.map.json
+
+        penstock map rooms.csv --static > rooms.map.json
+        penstock run floors.rq --graph rooms.csv --map rooms.map.json
     """
+    from penstock.decode.mapping.document import TIME
     from penstock.decode.mapping.suggest import suggest_for, suggested_text
 
-    typer.echo(suggested_text(suggest_for(table, format)))
+    found = suggest_for(table, format, static=static or None)
+    typer.echo(suggested_text(found))
+    formats = found.get(TIME, {}).get("format")
+    if isinstance(formats, list) and {"dd", "MM"} <= {each[:2] for each in formats}:
+        show_note(
+            "the time is written with the day first and with the month first: cells that could be both are"
+            " rejected; leave out the formats that are not meant"
+        )
+    if not static and TIME not in found:
+        show_note(
+            f"no column of {table} looks like a time, so this map is for --graph; for a stream, say"
+            f' where the time stands: "{TIME}": {{"instant": …, "format": …}} (docs/tables.md)'
+        )

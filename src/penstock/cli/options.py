@@ -56,8 +56,8 @@ Graphs = Annotated[
         "-g",
         metavar="[IRI=]FILE",
         help="Background knowledge: a file in Turtle, N-Triples, N-Quads, TriG, RDF/XML or"
-        " JSON-LD. With --follow, changes of the file hold for what comes later. May be given several"
-        " times.",
+        " JSON-LD, or a table with a --map (CSV, Parquet, JSON lines)."
+        " With --follow, changes of the file hold for what comes later. May be given several times.",
     ),
 ]
 Ontologies = Annotated[
@@ -140,13 +140,15 @@ Tick = Annotated[
         " absence is decided in silence, too.",
     ),
 ]
-MapFile = Annotated[
-    Path | None,
+MapFiles = Annotated[
+    list[Path],
     typer.Option(
         "--map",
         metavar="FILE",
-        help="What the columns of the streams mean, if they are tables (CSV, Parquet, JSON lines) and not"
-        " RDF: a small CSVW document. `penstock map TABLE` suggests one.",
+        help="What the columns mean of streams or graphs that are tables (CSV, Parquet, JSON lines) and not"
+        " RDF: a small CSVW document. `penstock map TABLE` suggests one. One with a time is for streams, one"
+        " without for graphs. May be given several times; of several for streams, or for graphs, the one"
+        " whose url is the table's file name.",
     ),
 ]
 StreamFormat = Annotated[
@@ -262,6 +264,53 @@ def existing_queries(paths: list[Path]) -> list[Path]:
     return paths
 
 
+class Maps:
+    """The maps of a command: those with a time are for its streams, those without for its graphs."""
+
+    def __init__(self, paths: list[Path], graphs: list[Named], streams: list[str]) -> None:
+        from penstock.decode.formats import is_table
+        from penstock.decode.mapping.document import TIME, read_document
+
+        self.tables = [named for named in graphs if is_table(named.source)]
+        documents = [(path, read_document(path)[0]) for path in paths]
+        static = [isinstance(document, dict) and TIME not in document for _, document in documents]
+        self.timed = [each for each, without in zip(documents, static, strict=True) if not without]
+        self.timeless = [each for each, without in zip(documents, static, strict=True) if without]
+        if self.timeless and not self.tables and not streams:
+            [path, _], *_ = self.timeless
+            raise UsageError(f"{path} has no time, and so is for a table among the graphs: there is none")
+
+    def of_stream(self, stream: Named) -> Path | None:
+        # Where no graph is a table, the time was forgotten, which is told when the map is read.
+        return _fitting(self.timed if self.timed or self.tables else self.timeless, stream)
+
+    def of_graph(self, graph: Named) -> Path | None:
+        if graph not in self.tables:
+            return None
+        if self.timed and not self.timeless:
+            [path, _], *_ = self.timed
+            raise UsageError(
+                f"the graph {graph.source} is a table without a map: {path} has a time, so it is for streams",
+                hint=f"`penstock map --static {graph.source}` suggests one, for another --map",
+            )
+        return _fitting(self.timeless, graph)
+
+
+def _fitting(maps: list[tuple[Path, Any]], table: Named) -> Path | None:
+    """The map for a table: the only one, or the one that names it."""
+    if len(maps) > 1:
+        name = Path(table.source).name
+        named = [each for each in maps if Path(str(each[1].get("url", ""))).name == name]
+        if len(named) != 1:
+            paths = ", ".join(str(path) for path, _ in maps)
+            raise UsageError(
+                f"{len(named) or 'none'} of the maps {paths} {'are' if named else 'is'} for {table.source}",
+                hint=f'name the table in its map: "url": "{name}"',
+            )
+        maps = named
+    return maps[0][0] if maps else None
+
+
 def add_inputs(
     engine: Engine,
     queries: list[Path],
@@ -270,22 +319,20 @@ def add_inputs(
     ontologies: list[str],
     language: str | None,
     base: str | None,
+    map: list[Path],
     **reading: Any,
 ) -> list[str | Path]:
     """Lets an engine have what a command names, streams read as `reading` says; the places of all of it."""
-    inputs: list[str | Path] = [*queries]
+    known = [read_named(text, "--graph") for text in graphs]
+    known += [Named(None, read_named(text, "--ontology").source) for text in ontologies]
+    inputs: list[str | Path] = [*queries, *map, *(named.source for named in known)]
+    maps = Maps(map, known, streams)
     for text in streams:
         named = read_named(text, "--stream")
         inputs.append(named.source)
-        engine.add_stream(named.place, iri=named.iri, base=base, **reading)
-    for text in graphs:
-        named = read_named(text, "--graph")
-        inputs.append(named.source)
-        engine.add_graph(named.source, iri=named.iri, base=base)
-    for text in ontologies:
-        named = read_named(text, "--ontology")
-        inputs.append(named.source)
-        engine.add_ontology(named.source, base=base)
+        engine.add_stream(named.place, iri=named.iri, base=base, map=maps.of_stream(named), **reading)
+    for named in known:
+        engine.add_graph(named.source, iri=named.iri, base=base, map=maps.of_graph(named))
     for path in queries:
         engine.add_query(path, language=language, base=base)
     return inputs

@@ -26,7 +26,7 @@ from penstock.cli.options import (
     Graphs,
     Idle,
     Language,
-    MapFile,
+    MapFiles,
     Ontologies,
     Queries,
     QueryScope,
@@ -194,7 +194,7 @@ def answer(
             " the lines of an element whose time is stated.",
         ),
     ] = "256M",
-    map: MapFile = None,
+    map: MapFiles = [],  # noqa: B006
     language: Language = None,
     native: Annotated[
         bool,
@@ -268,9 +268,8 @@ def answer(
         "end_predicate": end_predicate,
         "max_line": parse_size(max_line),
         "max_document": parse_size(max_document),
-        "map": map,
     }
-    inputs = add_inputs(engine, queries, stream, graph, ontology, language, base, **reading)
+    inputs = add_inputs(engine, queries, stream, graph, ontology, language, base, map, **reading)
     inputs += (path for path in rules if Path(path).exists())
     engine.ready(follow=follow)  # what cannot run is refused before an output is touched
 

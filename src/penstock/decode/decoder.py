@@ -55,7 +55,10 @@ class Decoder:
     ) -> None:
         self.limits = limits
         self.key = key
-        self.elements = Elements(identity or source, key)
+        static = (
+            map is not None and map.times is None
+        )  # the nodes of its rows have the same names in every run
+        self.elements = Elements(identity or source, 0 if static else key)
         self.format = format_named(format) if isinstance(format, str) else format
         self.times = times or TimePredicates()
         self.source = source

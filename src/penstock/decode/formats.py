@@ -36,6 +36,8 @@ SUFFIXES = {
     ".parquet": Format.PARQUET,
     ".csv": Format.CSV,
 }
+TABLES = (".csv", ".parquet", ".jsonl", ".ndjson")
+"""The endings of tables among static knowledge, where .jsonld is RDF also with a map beside it."""
 COMPRESSIONS = {".gz": Compression.GZIP, ".zst": Compression.ZSTD}
 
 
@@ -60,6 +62,11 @@ def format_named(name: str) -> Format:
         f"there is no stream format {name!r}",
         hint="use one of " + ", ".join(format_.value for format_ in Format),
     )
+
+
+def is_table(name: str) -> bool:
+    """Whether a file of static knowledge is a table."""
+    return split_suffixes(name)[0] in TABLES
 
 
 def is_stream_file(name: str) -> bool:

@@ -1,25 +1,32 @@
-"""Static graphs from files: Turtle, N-Triples, N-Quads, TriG, RDF/XML and JSON-LD, as columns of ids.
+"""Static graphs from files: Turtle, N-Triples, N-Quads, TriG, RDF/XML, JSON-LD and tables, as columns of ids.
 
 N-Triples and N-Quads go through a compiled scanner, piece by piece. The other formats (and lines that
 are not canonical) go through pyoxigraph; its quads are written as canonical lines, a portion at a
-time, which the scanner takes on trust.
+time, which the scanner takes on trust. Tables have a map, and are read as those of streams, but for the time.
 """
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyoxigraph import DefaultGraph, Quad, RdfFormat, parse
 
 from penstock.decode.canonical import NumberedLabels, SaltedLabels
 from penstock.decode.compression import CompressedReader, PlainReader, open_reader, read_whole
-from penstock.decode.formats import split_suffixes
+from penstock.decode.decoder import Decoder, decode_file
+from penstock.decode.formats import TABLES, Format, split_suffixes
 from penstock.decode.jsonld import refusal, vanished
 from penstock.decode.lines import syntax_reason
+from penstock.decode.mapping.document import TableMap
+from penstock.decode.mapping.rows import LEFT_OUT
+from penstock.decode.occurrences import Occurrences, Reject
 from penstock.decode.triples import Triples, scan_triples
 from penstock.errors import InputError, Span, UsageError
 from penstock.terms import BlankNode, Triple
@@ -52,8 +59,11 @@ def read_graph(
     key: int = 0,
     piece: int = PIECE,
     portion: int = PORTION,
+    map: TableMap | None = None,
 ) -> Iterator[Triples]:
     """The quads of a file, plain or compressed, in portions; what is wrong with it is an `InputError`.
+
+    Of a table, `map` says what it states.
 
     Blank nodes get names that depend on the file and their labels or order in it only, so nodes of
     different files differ and every run sees the same ones. Relative IRIs are resolved
@@ -61,10 +71,24 @@ def read_graph(
     """
     name = os.fspath(path)
     suffix, compression = split_suffixes(name)
+    if suffix in TABLES and map is not None:
+        yield from _of_rows(decode_file(name, map=map, key=key), name)
+        return
+    if suffix in TABLES:
+        raise UsageError(
+            f"the graph {name} is a table, and no map says what its columns mean",
+            hint="--map FILE (map= of add_graph) does, in run, try, check and explain; `penstock map --static"
+            f" {name}` suggests one",
+        )
+    if map is not None:
+        raise UsageError(
+            f"a map is for tables, and the ending of the graph {name} is none of theirs",
+            hint="tables end in " + " ".join(TABLES) + " (also with .gz or .zst); RDF needs no map",
+        )
     if suffix not in FORMATS:
         raise UsageError(
             f"the format of the graph {name} is not known from its name",
-            hint="use one of the endings " + " ".join(FORMATS) + " (also with .gz or .zst)",
+            hint="use one of the endings " + " ".join([*FORMATS, *TABLES]) + " (also with .gz or .zst)",
         )
     form = FORMATS[suffix]
     try:
@@ -84,6 +108,32 @@ def read_graph(
             yield from columns_of(quads, NumberedLabels(name), key, portion)
         except InputError as problem:
             raise problem.located("", name) from None
+
+
+def read_frame(frame: pa.Table, map: TableMap, *, name: str, key: int = 0) -> Iterator[Triples]:
+    """What a table in memory states, which the name tells from others: read as the Parquet file of it."""
+    file = io.BytesIO()
+    pq.write_table(frame, file, version="2.6")
+    decoder = Decoder(Format.PARQUET, source=name, map=map, key=key)
+    return _of_rows(decoder.pieces(file), name)
+
+
+def _of_rows(pieces: Iterable[Occurrences], name: str) -> Iterator[Triples]:
+    """What the rows of a table state; knowledge with a gap in it is none, so every row must be right."""
+    rejects: list[Reject] = []
+    for found in pieces:
+        rejects += found.rejects
+        columns = (found.subject, found.predicate, found.object, np.zeros(len(found), np.int64))
+        yield Triples(np.stack(columns), found.terms, np.empty((2, 0), np.int64))
+    if rejects:
+        first, rows = rejects[0], len({reject.line for reject in rejects})
+        others = f" (the first of {rows:,} rows)" if rows > 1 else ""
+        raise InputError(
+            f"line {first.line}: {first.reason.removesuffix(LEFT_OUT)}{others}\n  | {first.text}",
+            origin=name,
+            hint='correct it, or let the map take it for nothing ("null": ["", "n/a"]): of static knowledge'
+            " every row must be right",
+        )
 
 
 def _document(data: bytes, form: RdfFormat, base: str, origin: str) -> Iterator[Quad]:

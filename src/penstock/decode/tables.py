@@ -32,7 +32,7 @@ from penstock.decode.json_rows import read_lines
 from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.mapping.cells import is_text, plain
-from penstock.decode.mapping.clock import instants_in
+from penstock.decode.mapping.clock import Clock, instants_in
 from penstock.decode.mapping.document import Dialect, TableMap, read_map
 from penstock.decode.mapping.rows import MappedRows, Table
 from penstock.decode.mapping.templates import buffers_of
@@ -103,9 +103,9 @@ class TripleRows:
             )
         return [name for name in COLUMNS if name in names]
 
-    def clocks(self, names: Sequence[str]) -> list[tuple[str, str | None, str | None]]:
-        """The columns of the time, each with its format and zone."""
-        return [(name, None, None) for name in ("start", "end") if name in names]
+    def clocks(self, names: Sequence[str]) -> list[Clock]:
+        """The columns of the time, each with its formats and zone."""
+        return [(name, (None,), None) for name in ("start", "end") if name in names]
 
     def batch(self, table: pa.Table | pa.RecordBatch, lines: np.ndarray, numbers: np.ndarray) -> Occurrences:
         """The occurrences of some rows, which stand on these lines (or have these numbers).
@@ -290,7 +290,7 @@ class TableRows(Protocol):
 
     def wanted(self, names: Sequence[str]) -> list[str]: ...
 
-    def clocks(self, names: Sequence[str]) -> list[tuple[str, str | None, str | None]]: ...
+    def clocks(self, names: Sequence[str]) -> list[Clock]: ...
 
     def batch(
         self, table: pa.Table | pa.RecordBatch, lines: np.ndarray, numbers: np.ndarray
@@ -398,9 +398,9 @@ def _check_schema(rows: TableRows, schema: pa.Schema) -> None:
     """Refuses a table that lacks columns, or has no times in those of the time."""
     types = {path: kind for each in schema for path, kind in _leaves(each)}
     rows.wanted(list(types))
-    for name, format_, zone in rows.clocks(list(types)):
+    for name, formats, zone in rows.clocks(list(types)):
         if not pa.types.is_null(types[name]):  # without a value nobody knows what it would be
-            instants_in(plain(pa.nulls(0, types[name])), name, format_, zone)
+            instants_in(plain(pa.nulls(0, types[name])), name, formats, zone)
 
 
 def _leaves(field: pa.Field, before: str = "") -> Iterator[tuple[str, pa.DataType]]:

@@ -12,6 +12,7 @@ import stat
 import time
 from collections.abc import Callable, Sequence
 
+from penstock.decode.mapping.document import TableMap
 from penstock.errors import InputError, PenstockError
 from penstock.knowledge.graphs import StaticGraph, read_graphs
 
@@ -48,6 +49,7 @@ class GraphFile:
         base: str | None = None,
         *,
         key: int = 0,
+        map: TableMap | None = None,
         now: Callable[[], float] = time.time,
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -55,6 +57,7 @@ class GraphFile:
         self.iri = iri
         self.base = base
         self.key = key
+        self.map = map
         self._known, self.graphs = self._open(now, wait)
         self._seen: tuple[_Look | None, float] = (self._known, 0.0)  # the last look, and since when
 
@@ -81,7 +84,7 @@ class GraphFile:
                 return look, found
 
     def _read(self) -> list[StaticGraph]:
-        return read_graphs(self.path, self.iri, self.base, key=self.key)
+        return read_graphs(self.path, self.iri, self.base, key=self.key, map=self.map)
 
     def news(self, now: float) -> bool:
         """Looks at the file, at a time in seconds since 1970; whether the graphs are others now.

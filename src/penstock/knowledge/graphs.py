@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from pyoxigraph import Quad
 
 from penstock.columns.ids import HASHED, hash_texts
 from penstock.columns.interning import distinct_triples
 from penstock.columns.terms import TermChunk, TermTable
-from penstock.decode.graphs import columns_of, read_graph
+from penstock.decode.graphs import columns_of, read_frame, read_graph
+from penstock.decode.mapping.document import TableMap
 from penstock.decode.triples import Triples
 from penstock.terms import NamedNode, Term
 
@@ -104,11 +106,24 @@ def graph_of(triples: Iterable[tuple[Term, Term, Term]], iri: str | None, *, key
     return graph
 
 
+def graph_of_frame(
+    frame: pa.Table, map: TableMap, iri: str | None, *, name: str, key: int = 0
+) -> StaticGraph:
+    """A static graph of a table in memory."""
+    [graph] = _graphs(read_frame(frame, map, name=name, key=key), iri, key)
+    return graph
+
+
 def read_graphs(
-    path: str, iri: str | None = None, base: str | None = None, *, key: int = 0
+    path: str,
+    iri: str | None = None,
+    base: str | None = None,
+    *,
+    key: int = 0,
+    map: TableMap | None = None,
 ) -> list[StaticGraph]:
     """The graphs of a file: its default graph under the given name, its named ones under theirs."""
-    return _graphs(read_graph(path, base=base, key=key), iri, key)
+    return _graphs(read_graph(path, base=base, key=key, map=map), iri, key)
 
 
 def _graphs(portions: Iterable[Triples], iri: str | None, key: int) -> list[StaticGraph]:

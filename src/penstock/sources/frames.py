@@ -1,4 +1,4 @@
-"""DataFrames as streams: pandas, Polars, Arrow and Spark, kept as Parquet files that tasks can share."""
+"""DataFrames (pandas, Polars, Arrow and Spark); as streams, kept as Parquet files that tasks can share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def reader_of(frame: Any) -> pa.RecordBatchReader:
     if _is_spark(frame):
         if frame.isStreaming:
             raise UsageError(
-                "a streaming DataFrame cannot be a stream of an engine, which makes its own streaming query",
+                "a streaming DataFrame cannot be read by an engine, which makes its own streaming query",
                 hint="write it to files (writeStream, Parquet or JSON) and give their directory, with follow",
             )
         return frame.toArrow().to_reader()

@@ -6,6 +6,7 @@ program that one compiled loop runs over the bytes of a column.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from penstock.decode.mapping.document import EPOCHS
 from penstock.decode.mapping.templates import buffers_of
 from penstock.errors import InputError
 from penstock.jit import njit
-from penstock.timeline import DAY, EARLIEST, HOUR, LATEST, MINUTE, NEVER, SECOND
+from penstock.timeline import DAY, EARLIEST, HOUR, LATEST, MINUTE, NEVER, SECOND, format_instant
 
 _LITERAL, _YEAR, _SHORT_YEAR, _MONTH, _DAY, _HOUR, _MINUTE, _SECOND = range(8)
 _FRACTION, _DIGITS, _ZONE, _MAY_HAVE_ZONE, _MAY_END, _T_OR_SPACE, _IF, _HALF_DAY, _MONTH_NAME = range(8, 17)
@@ -229,6 +230,10 @@ def read_pattern(texts: pa.Array, pattern: str | None) -> tuple[np.ndarray, np.n
     return micros, zones
 
 
+Clock = tuple[str, Sequence[str | None], str | None]
+"""A column of times, in which formats they are written, and the zone of those without one."""
+
+
 class Instants(NamedTuple):
     """A column of times as int64 µs in UTC (NEVER: null or faulty), and what is wrong in which row."""
 
@@ -240,13 +245,14 @@ class Instants(NamedTuple):
 def instants_in(
     column: pa.Array,
     name: str,
-    format: str | None = None,
+    formats: Sequence[str | None] = (None,),
     zone: str | None = None,
     ambiguous: str = "first",
 ) -> Instants:
     """The instants of a column, local times by the clock of a zone.
 
-    `ambiguous` says what a time is that comes twice: the first, the last, or (reject) none. A column that
+    Texts may be written in any of the `formats`, as long as no two of them read one differently. `ambiguous`
+    says what a time is that comes twice: the first, the last, or (reject) none. A column that
     cannot be times at all is an `InputError`.
     """
     kind = column.type
@@ -254,7 +260,8 @@ def instants_in(
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return _stamps(column, name, absent, zone, ambiguous)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        if format not in EPOCHS:
+        counted = [each for each in formats if each in EPOCHS]
+        if not counted:
             raise InputError(
                 f"the column {name!r} has the type {kind}, and no map says what it counts",
                 hint='write "penstock:time": {"instant": "'
@@ -262,7 +269,7 @@ def instants_in(
                 + '", "format": "epoch-ms"}; there are '
                 + ", ".join(EPOCHS),
             )
-        return _epochs(column, name, absent, format)
+        return _epochs(column, name, absent, counted[0])
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise InputError(
             f"the column {name!r} has the type {kind}, which is no time",
@@ -270,14 +277,10 @@ def instants_in(
         )
     texts = pc.fill_null(column.cast(pa.large_string()), "")
     absent |= pc.equal(texts, "").to_numpy(zero_copy_only=False)
-    if format in EPOCHS:
-        return _epoch_texts(texts, name, absent, format)
-    micros, zones = read_pattern(texts, format)
+    micros, zones, faults = _read_texts(texts, name, absent, formats)
     wrong = (micros == NEVER) & ~absent
     local = (zones == WITHOUT_ZONE) & ~wrong & ~absent
     instants = np.where(local | wrong | absent, micros, micros - zones * MINUTE)
-    like = f"is not written as {format}" if format else "is not an instant in ISO 8601"
-    faults = {i: f"{name}: {texts[i].as_py()[:80]!r} {like}" for i in np.flatnonzero(wrong).tolist()}
     if local.any():
         if zone is None:
             say = 'is not an instant: it has no time zone; write one, or give "penstock:time" of the map its'
@@ -286,6 +289,40 @@ def instants_in(
             instants[local] = NEVER
             return _in_range(instants, name, absent, faults)
     return _placed(instants, local, name, absent, zone, ambiguous, faults)
+
+
+def _read_texts(
+    texts: pa.Array, name: str, absent: np.ndarray, formats: Sequence[str | None]
+) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
+    """Texts as local µs, the minutes of their zones, and what is wrong where they are NEVER."""
+    faults: dict[int, str] = {}
+    micros, zones = read_time(texts, formats[0])
+    by = np.zeros(len(texts), np.int64)
+    for number, other in enumerate(formats[1:], 1):
+        more, their = read_time(texts, other)
+        fits, known = more != NEVER, micros != NEVER
+        for i in np.flatnonzero(fits & known & ~absent & ((more != micros) | (their != zones))).tolist():
+            ways = ((micros[i], formats[by[i]]), (more[i], other))
+            said = " and ".join(f"{format_instant(int(at))[:-1]} by {way or 'iso'}" for at, way in ways)
+            reason = f"{name}: {texts[i].as_py()[:80]!r} is {said}, and nothing tells which"
+            faults.setdefault(i, reason)
+        new = fits & ~known
+        micros, zones, by = (
+            np.where(new, more, micros),
+            np.where(new, their, zones),
+            np.where(new, number, by),
+        )
+    micros[list(faults)] = NEVER
+    form = formats[0]
+    if len(formats) > 1:
+        like = "is written in none of the formats " + ", ".join(each or "iso" for each in formats)
+    elif form in EPOCHS:
+        like = f"is no number ({form})"
+    else:
+        like = f"is not written as {form}" if form else "is not an instant in ISO 8601"
+    for i in np.flatnonzero((micros == NEVER) & ~absent).tolist():
+        faults.setdefault(i, f"{name}: {texts[i].as_py()[:80]!r} {like}")
+    return micros, zones, faults
 
 
 def _in_range(
@@ -373,18 +410,17 @@ def _rounded(counts: np.ndarray, factor: int) -> np.ndarray:
     return np.rint(scaled).astype(np.int64)
 
 
-def _epoch_texts(texts, name, absent, format) -> Instants:
+def read_time(texts: pa.Array, format: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """As `read_pattern`, also of counts since 1970."""
+    if format not in EPOCHS:
+        return read_pattern(texts, format)
     texts = pc.utf8_trim_whitespace(texts)
     whole = pc.match_substring_regex(texts, r"^-?[0-9]{1,18}$").to_numpy(zero_copy_only=False)
     broken = pc.match_substring_regex(texts, r"^-?[0-9]{1,18}\.[0-9]+$").to_numpy(zero_copy_only=False)
-    faults = {
-        i: f"{name}: {texts[i].as_py()[:80]!r} is no number ({format})"
-        for i in np.flatnonzero(~(whole | broken | absent)).tolist()
-    }
     micros = np.full(len(texts), NEVER, np.int64)
     factor = EPOCHS[format]
     counts = pc.filter(texts, pa.array(whole)).cast(pa.int64()).to_numpy()
     micros[whole] = _scaled(counts, factor) if factor else counts // 1000
     counts = pc.filter(texts, pa.array(broken)).cast(pa.float64()).to_numpy()
     micros[broken] = _rounded(counts, factor)
-    return _in_range(micros, name, absent, faults)
+    return micros, np.zeros(len(texts), np.int64)

@@ -97,7 +97,8 @@ class Times:
 
     start: str
     end: str | None = None
-    format: str | None = None  # None: ISO 8601; a key of EPOCHS; or a pattern such as dd.MM.yyyy HH:mm
+    formats: tuple[str | None, ...] = (None,)
+    """How it may be written. None: ISO 8601; a key of EPOCHS; or a pattern such as dd.MM.yyyy HH:mm"""
     zone: str | None = None  # of times without one
     ambiguous: str = "first"  # which of two instants a local time is, where the clock is put back
 
@@ -125,7 +126,7 @@ class TableMap:
     """What becomes of the rows of a table."""
 
     columns: tuple[Column, ...]
-    times: Times
+    times: Times | None  # None: of static knowledge, which has no time
     null: tuple[str, ...] = ("",)
     dialect: Dialect = Dialect()
     origin: str | None = None
@@ -136,7 +137,7 @@ class TableMap:
         return any(
             column.property is not None
             and column.about is not None
-            and self.times.start not in column.about.variables
+            and (self.times is None or self.times.start not in column.about.variables)
             for column in self.columns
         )
 
@@ -162,17 +163,20 @@ def read_document(source: Any) -> tuple[dict, str | None]:
     return document, str(path)
 
 
-def read_map(source: Mapping | str | os.PathLike) -> TableMap:
-    """A map from a dictionary or a file; what is wrong with it is an `InputError`."""
+def read_map(source: Mapping | str | os.PathLike, *, static: bool = False) -> TableMap:
+    """A map from a dictionary or a file; what is wrong with it is an `InputError`.
+
+    One for `static` knowledge has no time, any other says where it stands.
+    """
     document, origin = read_document(source)
     try:
-        return _table_map(document, origin)
+        return _table_map(document, origin, static)
     except InputError as problem:
         problem.origin = problem.origin or origin or "map"
         raise
 
 
-def _table_map(document: Any, origin: str | None) -> TableMap:
+def _table_map(document: Any, origin: str | None, static: bool) -> TableMap:
     _keys(document, {"@context", "tableSchema", "dialect", "url", "null", TIME}, "a map")
     prefixes, base, language = _context(document.get("@context", CONTEXT))
     if "tableSchema" not in document:
@@ -199,7 +203,7 @@ def _table_map(document: Any, origin: str | None) -> TableMap:
         )
     return TableMap(
         made,
-        _times(document.get(TIME)),
+        _no_times(document) if static else _times(document.get(TIME)),
         _texts(inherited["null"], "null"),
         _dialect(document.get("dialect", {})),
         origin,
@@ -349,10 +353,22 @@ def _datatype(value: Any, what: str) -> Datatype | None:
     return Datatype(iri, base, None if form is None else _text(form, f"format of {what}"))
 
 
+def _no_times(document: Mapping) -> None:
+    if TIME in document:
+        raise InputError(
+            f'the map has a "{TIME}", and static knowledge has no time',
+            hint="leave it out, and describe its column among the others if it matters"
+            " (`penstock map --static` suggests such a map); or give the table as a stream",
+        )
+
+
 def _times(value: Any) -> Times:
     example = f'"{TIME}": {{"instant": "when"}}, or {{"start": "from", "end": "until"}}'
     if value is None:
-        raise InputError(f'the map does not say where the time stands: it has no "{TIME}"', hint=example)
+        raise InputError(
+            f'the map does not say where the time stands: it has no "{TIME}"',
+            hint=f"{example}; without it, a map is for static knowledge (--graph, add_graph)",
+        )
     if isinstance(value, str):
         value = {"instant": value}
     _keys(value, {"instant", "start", "end", "format", "timezone", "ambiguous"}, TIME)
@@ -364,14 +380,11 @@ def _times(value: Any) -> Times:
             f'"ambiguous" of {TIME} cannot be {json.dumps(ambiguous)[:60]}',
             hint="it is first, last or reject",
         )
-    if form is not None and _text(form, f"format of {TIME}").lower() in ("iso", "iso8601"):
-        form = None
-    if form is not None and form.startswith("epoch") and form not in EPOCHS:
-        raise InputError(f"{TIME}: there is no format {form!r}", hint=did_you_mean(form, EPOCHS))
-    if form is not None and form not in EPOCHS:
-        from penstock.decode.mapping.clock import strptime_pattern
-
-        strptime_pattern(form)
+    formats = tuple(dict.fromkeys(map(_time_format, form if isinstance(form, list) else [form])))
+    if not formats:
+        raise InputError(f"{TIME} has an empty list of formats", hint='as in ["iso", "dd.MM.yyyy HH:mm"]')
+    if len(counted := [each for each in formats if each in EPOCHS]) > 1:
+        raise InputError(f"{TIME}: any number would be {' as well as '.join(counted)}", hint="leave one")
     if zone is not None:
         try:
             ZoneInfo(_text(zone, f"timezone of {TIME}"))
@@ -381,7 +394,20 @@ def _times(value: Any) -> Times:
             ) from None
     start = value.get("instant", value.get("start"))
     end = value.get("end")
-    return Times(_text(start, TIME), None if end is None else _text(end, TIME), form, zone, ambiguous)
+    return Times(_text(start, TIME), None if end is None else _text(end, TIME), formats, zone, ambiguous)
+
+
+def _time_format(form: Any) -> str | None:
+    """A format of times that is known; None for ISO 8601."""
+    if form is None or _text(form, f"format of {TIME}").lower() in ("iso", "iso8601"):
+        return None
+    if form.startswith("epoch") and form not in EPOCHS:
+        raise InputError(f"{TIME}: there is no format {form!r}", hint=did_you_mean(form, EPOCHS))
+    if form not in EPOCHS:
+        from penstock.decode.mapping.clock import strptime_pattern
+
+        strptime_pattern(form)
+    return form
 
 
 def _dialect(value: Any) -> Dialect:

@@ -24,7 +24,7 @@ from penstock.decode.elements import Elements
 from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.mapping.cells import Cells, default_of_kind, is_text, lexical, literals, plain, present
-from penstock.decode.mapping.clock import Instants, instants_in
+from penstock.decode.mapping.clock import Clock, Instants, instants_in
 from penstock.decode.mapping.document import Column, TableMap, did_you_mean
 from penstock.decode.mapping.templates import Template, buffers_of
 from penstock.decode.nquads import ODD, keep_table, scan
@@ -35,6 +35,7 @@ from penstock.terms import NamedNode
 from penstock.timeline import NEVER
 
 _BEFORE, _AFTER = "<x:s> <x:p> ", " <x:g> .\n"
+LEFT_OUT = "; the cell is left out"
 _LOOK = 2048  # rows of a column that tell whether its values repeat
 
 
@@ -110,24 +111,27 @@ class MappedRows:
     def wanted(self, names: Sequence[str]) -> list[str]:
         """Which of a table's columns are read at all; a column that is missing is refused."""
         used = [self.header(column, names) for column in self.map.columns if not column.virtual]
-        used += [self.resolve(name, names) for name in (self.map.times.start, self.map.times.end) if name]
+        used += [self.resolve(name, names) for name in self._timed()]
         for column in self.map.columns:
             for template in (column.about, column.value):
                 used += [self.resolve(name, names) for name in (template.variables if template else ())]
         return list(dict.fromkeys(used))
 
-    def clocks(self, names: Sequence[str]) -> list[tuple[str, str | None, str | None]]:
-        """The columns of the time, each with its format and zone."""
+    def clocks(self, names: Sequence[str]) -> list[Clock]:
+        """The columns of the time, each with its formats and zone."""
         times = self.map.times
-        return [
-            (self.resolve(name, names), times.format, times.zone) for name in (times.start, times.end) if name
-        ]
+        return [(self.resolve(name, names), times.formats, times.zone) for name in self._timed()]
+
+    def _timed(self) -> list[str]:
+        """What the map calls the columns of the time; static knowledge has none."""
+        times = self.map.times
+        return [] if times is None else [name for name in (times.start, times.end) if name]
 
     def spoken(self) -> list[str]:
         """All names that the map speaks of, for tables that have no header."""
         own = {column.name for column in self.map.columns}
         names = [name for column in self.map.columns if not column.virtual for name in column.headers()]
-        names += [name for name in (self.map.times.start, self.map.times.end) if name and name not in own]
+        names += [name for name in self._timed() if name not in own]
         for column in self.map.columns:
             for template in (column.about, column.value):
                 names += [name for name in (template.variables if template else ()) if name not in own]
@@ -234,6 +238,8 @@ class MappedRows:
         self, table: Table, names: list[str]
     ) -> tuple[np.ndarray, np.ndarray, dict[int, str], int]:
         times = self.map.times
+        if times is None:  # nobody asks for the time of static knowledge
+            return (whenever := np.zeros(len(table.lines), np.int64)), whenever, {}, 0
         start, faults, ambiguous = self._instants(table, self.resolve(times.start, names))
         end = start
         if times.end is not None:
@@ -254,7 +260,7 @@ class MappedRows:
             nothing = pc.is_in(values, value_set=pa.array(self.map.null, pa.large_string()))
             values = pc.if_else(nothing, pa.scalar(None, pa.large_string()), values)
         times = self.map.times
-        return instants_in(values, name, times.format, times.zone, times.ambiguous)
+        return instants_in(values, name, times.formats, times.zone, times.ambiguous)
 
     def _triples(
         self,
@@ -337,7 +343,7 @@ class MappedRows:
                     faults[at] = f"{str(texts[at].as_py())[:80]!r} is not {article} {name}{form}"
             ids[chosen] = made if codes is None else made[codes]
             for at, reason in _spread(faults, codes).items():
-                bad[int(chosen[at])] = f"column {column.name!r}: {reason}; the cell is left out"
+                bad[int(chosen[at])] = f"column {column.name!r}: {reason}{LEFT_OUT}"
         return ids, bad
 
     def _expanded(

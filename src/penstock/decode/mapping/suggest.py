@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -18,24 +19,36 @@ import pyarrow.parquet as pq
 from penstock.decode.compression import open_reader
 from penstock.decode.formats import Format, format_of
 from penstock.decode.mapping.cells import is_text, plain
-from penstock.decode.mapping.document import CONTEXT, TIME
+from penstock.decode.mapping.clock import WITHOUT_ZONE, read_time
+from penstock.decode.mapping.document import CONTEXT, EPOCHS, TIME
 from penstock.errors import InputError, UsageError
+from penstock.timeline import NEVER, SECOND
 
 _SAMPLE = 1 << 20
 _TIME_WORDS = "timestamp datetime time instant when date ts at created observed start begin from".split()
 _END_WORDS = "end until to finish stop".split()
-_THINGS = "id uri iri key sensor device station machine symbol name".split()
+_KEYS = "id uri iri key".split()
+_THINGS = [*_KEYS, *"sensor device station machine symbol name".split()]
+_EXAMPLE = "http://example.org/"
+_LOOK = 1000  # texts that tell how times are written
+_DATES = ("dd.MM.yyyy", "dd/MM/yyyy", "MM/dd/yyyy", "dd-MM-yyyy", "MM-dd-yyyy", "yyyy/MM/dd", "yyyyMMdd",
+          "d MMM yyyy", "dd-MMM-yyyy", "MMM d, yyyy")  # fmt: skip
+_CLOCKS = ("", " HH:mm", " HH:mm:ss.SSS", " hh:mm a", " hh:mm:ss a", " HH:mm X", " HH:mm:ss.SSS X")
+_FORMATS = ("iso", *(date + clock for date in _DATES for clock in _CLOCKS), *EPOCHS)
 _YEAR_2001, _YEAR_2100 = 978_307_200, 4_102_444_800
 
 
-def suggested(table: pa.Table, delimiter: str | None = None) -> dict[str, Any]:
-    """A map for tables like this one.
+def suggested(table: pa.Table, delimiter: str | None = None, *, static: bool | None = None) -> dict[str, Any]:
+    """A map for tables like this one: of static knowledge, or of a stream (None: if there is a time).
 
-    Rows are readings, so each has a subject of its own (there is no `aboutUrl`): with the sensor as the
-    subject, equal readings would be one triple to whoever counts them in a window.
+    Rows of a stream are readings, so each has a subject of its own (there is no `aboutUrl`): with the sensor
+    as the subject, equal readings would be one triple to whoever counts them in a window. Static rows are
+    about what their key says.
     """
     columns = _flat(table)
-    time = _time_column(columns)
+    time = None if static else _time_column(columns)
+    if static or (static is None and time is None):
+        return _of_things(columns, delimiter)
     end = _named(columns, _END_WORDS, lambda values: _is_time(values) is not None) if time else None
     rest = {name: values for name, values in columns.items() if name not in (time, end)}
     thing = _named(rest, _THINGS, lambda values: True) or _named(rest, [], is_text_column)
@@ -43,22 +56,13 @@ def suggested(table: pa.Table, delimiter: str | None = None) -> dict[str, Any]:
     for name, values in columns.items():
         if name in (time, end):
             continue
-        column: dict[str, Any] = {"name": name}
-        if name == thing:
-            column["valueUrl"] = f"http://example.org/{{{name}}}"
-        elif (datatype := _datatype(values)) is not None:
-            column["datatype"] = datatype
-        if not re.fullmatch(r"[\w.~-]+", name, re.ASCII):
-            column["propertyUrl"] = "http://example.org/" + re.sub(r"[^\w.-]+", "_", name).strip("_")
-        described.append(column)
+        described.append(_described(name, values, about=name == thing))
     described.append(
-        {"name": "type", "virtual": True, "propertyUrl": "rdf:type", "valueUrl": "http://example.org/Row"}
-        if "type" not in columns
-        else {
-            "name": "kind",
+        {
+            "name": "type" if "type" not in columns else "kind",
             "virtual": True,
             "propertyUrl": "rdf:type",
-            "valueUrl": "http://example.org/Row",
+            "valueUrl": _EXAMPLE + "Row",
         }
     )
     time_key: dict[str, Any] = (
@@ -66,16 +70,47 @@ def suggested(table: pa.Table, delimiter: str | None = None) -> dict[str, Any]:
     )
     if time is not None:
         time_key |= _is_time(columns[time]) or {}
+    return _document(delimiter, {}, described) | {TIME: time_key}
+
+
+def _of_things(columns: dict[str, pa.Array], delimiter: str | None) -> dict[str, Any]:
+    """A map of static knowledge: a row says something about the thing that its key names."""
+    key = _key(columns)
+    described = [
+        _described(name, values) if name != key else {"name": name, "propertyUrl": "rdfs:label"}
+        for name, values in columns.items()
+    ]
+    about = {"aboutUrl": _EXAMPLE + f"{{{key}}}"} if key is not None else {}
+    return _document(delimiter, about, described)
+
+
+def _key(columns: dict[str, pa.Array]) -> str | None:
+    """The first column with another value in each row; one that is called like a key rather than another."""
+
+    def fits(values: pa.Array) -> bool:
+        simple = is_text(values.type) or pa.types.is_integer(values.type)
+        simple = simple and _datatype(values) in (None, "integer")
+        return simple and not values.null_count and len(values.unique()) == len(values)
+
+    return _named(columns, _KEYS, fits) or _named(columns, [], fits)
+
+
+def _described(name: str, values: pa.Array, about: bool = False) -> dict[str, Any]:
+    """A column of a map; `about`: it names the thing that rows are about."""
+    column: dict[str, Any] = {"name": name}
+    if about:
+        column["valueUrl"] = _EXAMPLE + f"{{{name}}}"
+    elif (datatype := _datatype(values)) is not None:
+        column["datatype"] = datatype
+    if not re.fullmatch(r"[\w.~-]+", name, re.ASCII):
+        column["propertyUrl"] = _EXAMPLE + re.sub(r"[^\w.-]+", "_", name).strip("_")
+    return column
+
+
+def _document(delimiter: str | None, about: dict[str, str], columns: list[dict[str, Any]]) -> dict[str, Any]:
     dialect = {"dialect": {"delimiter": delimiter}} if delimiter not in (None, ",") else {}
-    return {
-        "@context": CONTEXT,
-        **dialect,
-        "tableSchema": {
-            "propertyUrl": "http://example.org/{_name}",
-            "columns": described,
-        },
-        TIME: time_key,
-    }
+    schema = {**about, "propertyUrl": _EXAMPLE + "{_name}", "columns": columns}
+    return {"@context": CONTEXT, **dialect, "tableSchema": schema}
 
 
 def suggested_text(document: dict[str, Any]) -> str:
@@ -86,15 +121,18 @@ def suggested_text(document: dict[str, Any]) -> str:
     return text.replace('"columns": "@"', '"columns": [\n      ' + ",\n      ".join(lines) + "\n    ]")
 
 
-def suggest_for(path: str | os.PathLike[str], format: str | None = None) -> dict[str, Any]:
-    """A map for a file, from its first megabyte."""
+def suggest_for(
+    path: str | os.PathLike[str], format: str | None = None, *, static: bool | None = None
+) -> dict[str, Any]:
+    """A map for a file, from its first megabyte; see `suggested`."""
     name = os.fspath(path)
     form, compression = format_of(name, format)
     try:
         with Path(path).open("rb") as file:
             if form is Format.PARQUET:
                 first = next(pq.ParquetFile(file).iter_batches(1000), None)
-                return suggested(pa.Table.from_batches([first]) if first is not None else pq.read_table(path))
+                read = pa.Table.from_batches([first]) if first is not None else pq.read_table(path)
+                return suggested(read, static=static)
             sample = bytearray(_SAMPLE)
             data = bytes(sample[: open_reader(file, compression).read_into(memoryview(sample))])
         data = data.removeprefix(b"\xef\xbb\xbf")
@@ -107,9 +145,9 @@ def suggest_for(path: str | os.PathLike[str], format: str | None = None) -> dict
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda row: "skip"
             )
             read = pa.csv.read_csv(io.BytesIO(data), parse_options=options)
-            return suggested(read, delimiter)
+            return suggested(read, delimiter, static=static)
         if form is Format.JSONLD:
-            return suggested(pa.json.read_json(io.BytesIO(data)))
+            return suggested(pa.json.read_json(io.BytesIO(data)), static=static)
     except OSError as problem:
         raise UsageError(f"cannot read {name}: {problem.strerror or problem}") from None
     except pa.ArrowException as problem:
@@ -152,12 +190,12 @@ def _time_column(columns: dict[str, pa.Array]) -> str | None:
     named = _named(columns, _TIME_WORDS, lambda values: _is_time(values) is not None)
     if named:
         return named
-    return next(
-        (n for n, v in columns.items() if pa.types.is_timestamp(v.type) or pa.types.is_date(v.type)), None
-    )
+    others = {n: v for n, v in columns.items() if pa.types.is_timestamp(v.type) or pa.types.is_date(v.type)}
+    others |= {n: v for n, v in columns.items() if is_text(v.type) and _is_time(v) is not None}
+    return next(iter(others), None)
 
 
-def _is_time(values: pa.Array) -> dict[str, str] | None:
+def _is_time(values: pa.Array) -> dict[str, Any] | None:
     """How a column tells times, None if it does not."""
     kind = values.type
     if pa.types.is_timestamp(kind):
@@ -173,9 +211,37 @@ def _is_time(values: pa.Array) -> dict[str, str] | None:
             if _YEAR_2001 * factor <= value < _YEAR_2100 * factor:
                 return {"format": name}
         return None
-    if is_text(kind) and re.match(r"\d{4}-\d\d-\d\d", there[0].as_py()):
-        return {} if re.search(r"(Z|[+-]\d\d:?\d\d)$", there[0].as_py()) else {"timezone": "UTC"}
-    return None
+    return _written(there[:_LOOK]) if is_text(kind) else None
+
+
+def _written(texts: pa.Array) -> dict[str, Any] | None:
+    """How texts tell times, if most do: in the fewest formats, but both that read them differently."""
+    texts = texts.cast(pa.large_string())
+    left, chosen, zoned = np.ones(len(texts), np.bool_), [], True
+    read = {format_: _times_in(texts, format_) for format_ in _FORMATS}
+    while left.any():
+        fits = {format_: (micros != NEVER) & left for format_, (micros, _) in read.items()}
+        most = max(int(each.sum()) for each in fits.values())
+        if not most:
+            break
+        tied = [format_ for format_, each in fits.items() if each.sum() == most]
+        first, (micros, zones) = tied[0], read[tied[0]]
+        rivals = [each for each in tied if (read[each][0] != micros)[fits[first]].any()]
+        chosen += [each for each in (first, *rivals) if each not in chosen]
+        zoned = zoned and bool((zones != WITHOUT_ZONE)[fits[first]].all())
+        left &= ~fits[first]
+    if 2 * left.sum() >= len(texts):  # some texts among times may be none
+        return None
+    told = {} if chosen == ["iso"] else {"format": chosen[0] if len(chosen) == 1 else chosen}
+    return told if zoned else told | {"timezone": "UTC"}
+
+
+def _times_in(texts: pa.Array, format_: str) -> tuple[np.ndarray, np.ndarray]:
+    micros, zones = read_time(texts, None if format_ == "iso" else format_)
+    if format_ in EPOCHS:  # any number is one, but not of these years
+        low, high = _YEAR_2001 * SECOND, _YEAR_2100 * SECOND
+        micros = np.where((micros >= low) & (micros < high), micros, NEVER)
+    return micros, zones
 
 
 def _datatype(values: pa.Array) -> str | None:
