@@ -47,6 +47,24 @@ def test_a_name_that_is_given_counts_more_than_that_of_a_registration(tmp_path):
     assert {query.stream.value for query in engine.queries} == {"http://e/hot"}
 
 
+def test_a_name_is_given_once(tmp_path):
+    registered = "PREFIX : <http://e/> REGISTER STREAM :hot AS CONSTRUCT { ?s :is :hot } "
+    registered += "FROM STREAM :s [RANGE 10s STEP 10s] WHERE { ?s :p ?v }"
+    (tmp_path / "falls.rq").write_text(QUERY)
+    engine = penstock.Engine().add_query("ASK {} ; ASK {}", name="x").add_query(registered)
+    engine.add_query(tmp_path / "falls.rq")
+    for name, text in (
+        ("x", QUERY),
+        ("x", registered),
+        ("x-2", QUERY),
+        ("hot", QUERY),
+        ("falls", registered),
+    ):
+        with pytest.raises(UsageError, match=f"there is a query '{name}' already"):
+            engine.add_query(text, name=name)
+    assert engine.names == ["x", "x-2", "hot", "falls"]
+
+
 def test_a_module_brings_all_its_queries(tmp_path):
     engine = penstock.Engine()
     path = tmp_path / "pumps.rq"

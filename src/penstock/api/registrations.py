@@ -221,7 +221,8 @@ class Registrations:
         """Registers a query: a file (a path object or a name that ends in .rq), or its text.
 
         A file or text may hold several queries and rules, one after the other; they are then called
-        name, name-2 and so on, whatever REGISTER calls them; a stream that it names keeps its IRI. INSERT …
+        name, name-2 and so on, whatever REGISTER calls them; a stream that it names keeps its IRI. A name
+        that another query has is refused. INSERT …
         WHERE … is a rule as in `add_rules`. `language` is one of ep-sparql, sparql, cqels-cep, c-sparql and
         rsp-ql; without it the ending tells, or the text.
 
@@ -241,6 +242,11 @@ class Registrations:
         else:
             found = read_rules(query, language=language, origin=name, address=base or _here(), name=name)
         queries = pipeline.in_scope(found.queries, self.query_scope)
+        if queries and name in self.names:
+            raise UsageError(
+                f"there is a query {name!r} already",
+                hint="give this one another name, or none: answers go by it",
+            )
         self.queries += queries if name is None else [replace(query, name=name) for query in queries]
         self._rule_texts.append(found)
         return self
