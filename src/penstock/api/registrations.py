@@ -294,7 +294,7 @@ def _names_file(query: str) -> bool:
 
 
 _A_STREAM = "a stream is a file, a directory, several of them, or elements (triples, instant)"
-_A_GRAPH = "a graph is a file, a DataFrame or an iterable of triples, such as an rdflib graph"
+_A_GRAPH = "a graph is a file or an iterable of triples, such as an rdflib graph, or a DataFrame with a map"
 
 
 def _listed(source: Any, expected: str) -> list:
