@@ -106,7 +106,7 @@ def test_a_bad_row_costs_only_itself(tmp_path, change, reason):
     assert len(found) == 2 and found.elements >= 2
     ((row, why),) = reasons(found)
     assert row == 2 and reason in why
-    with pytest.raises(InputError, match="line 2"):
+    with pytest.raises(InputError, match="row 2"):
         decoded(path, strict=True)
 
 

@@ -70,7 +70,7 @@ from penstock.runtime.recovery.checkpoint import (
     stored_start,
 )
 from penstock.runtime.recovery.continuing import Continued
-from penstock.runtime.unused import KINDS, REJECTED, unused
+from penstock.runtime.unused import KINDS, REJECTED, note_reasons, unused
 from penstock.sources.streams import StreamSpec
 
 OnBatch = Callable[[Batch], None]
@@ -297,6 +297,9 @@ class Engine(Registrations):
             batch = batch_of(number, self.queries, results, latest, checks, entailed.rules)
             latest.batch = number
             latest.inconsistent += len(batch.inconsistent)
+            for record in (*batch.rejected, *batch.late, *batch.inconsistent):
+                self.name_made(record)
+            note_reasons(latest, batch.rejected)
             for kind in KINDS:
                 for record in getattr(batch, kind)[:1]:
                     latest.first.setdefault(kind, record)
@@ -308,20 +311,22 @@ class Engine(Registrations):
 
         how = {"on_batch": take, "timing": self.timing, "on_progress": progressed, "stop": stop}
         if self.streams and self.spark is None:
-            statistics = run_in_process(program, self.streams, options=self.options, **how)
+            with self.made_named():
+                statistics = run_in_process(program, self.streams, options=self.options, **how)
         elif self.streams:
             from penstock.runtime.run import run  # brings in Spark
 
-            statistics = run(
-                program,
-                self.streams,
-                follow=follow,
-                checkpoint=self.checkpoint,
-                master=self.master,
-                options=self.options,
-                knowledge=ClosedFiles(self.knowledge, entailed, self.options.strict),
-                **how,
-            )
+            with self.made_named():
+                statistics = run(
+                    program,
+                    self.streams,
+                    follow=follow,
+                    checkpoint=self.checkpoint,
+                    master=self.master,
+                    options=self.options,
+                    knowledge=ClosedFiles(self.knowledge, entailed, self.options.strict),
+                    **how,
+                )
         else:
             statistics = run_once(program, take, progressed)
             statistics.known = sum(map(len, entailed.graphs))
@@ -419,8 +424,8 @@ class Engine(Registrations):
     def _tell_unused(self) -> None:
         """Warn of what the run has not used: whoever gets answers only would not see it."""
         for each in unused(self.statistics):
-            hint = f"\n  hint: {each.hint}" if each.hint else ""
-            warnings.warn(f"{each}{hint}", PenstockWarning, stacklevel=3)
+            more = [*each.reasons, *([f"hint: {each.hint}"] if each.hint else [])]
+            warnings.warn("\n  ".join([str(each), *more]), PenstockWarning, stacklevel=3)
 
     def check(self) -> list:
         """The findings about the registered queries, without running them."""

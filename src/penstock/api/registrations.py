@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import secrets
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -22,7 +23,7 @@ from penstock.decode.limits import LIMITS
 from penstock.decode.mapping.document import read_document, read_map
 from penstock.decode.mapping.suggest import suggested, suggested_text
 from penstock.decode.tables import check_columns
-from penstock.errors import UsageError
+from penstock.errors import InputError, UsageError
 from penstock.knowledge.files import GraphFile, GraphFiles
 from penstock.knowledge.graphs import StaticGraph, graph_of, graph_of_frame
 from penstock.languages import ENDINGS
@@ -32,7 +33,7 @@ from penstock.rules.reading import RuleText, read_rules
 from penstock.rules.rule import Rule
 from penstock.runtime.recovery.checkpoint import stored_key
 from penstock.sources.elements import write_elements
-from penstock.sources.frames import is_frame, reader_of, write_frame
+from penstock.sources.frames import ROWS_IN_A_FILE, is_frame, reader_of, write_frame
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 from penstock.terms import triple_of
 
@@ -255,6 +256,30 @@ class Registrations:
     def names(self) -> list[str]:
         """What the queries are called: as given, after their files, or `query-1`."""
         return names_of(self.queries)
+
+    def name_made(self, record: dict[str, Any]) -> None:
+        """Names what was made in Python by its stream, and not by the file that it is kept in."""
+        source = record.get("source")
+        if self._scratch is None or not source or not source.startswith(self._scratch.name):
+            return
+        number, *part = os.path.relpath(source, self._scratch.name).removeprefix("stream-").split(os.sep)
+        stream = int(number.removesuffix(".nq"))
+        named = self.streams[stream].iri
+        which = f"<{named}>" if named else f"{stream + 1}"
+        record["source"] = f"the {'DataFrame' if part else 'elements'} of stream {which}"
+        if part and record.get("line"):  # rows count on in the next part
+            record["line"] += ROWS_IN_A_FILE * int(part[0].removeprefix("part-").removesuffix(".parquet"))
+
+    @contextlib.contextmanager
+    def made_named(self) -> Iterator[None]:
+        """Errors about what was made in Python name it so."""
+        try:
+            yield
+        except InputError as problem:
+            record = {"source": problem.origin}
+            self.name_made(record)
+            problem.origin = record["source"]
+            raise
 
     def _input(self, spec: StreamSpec) -> Input:
         made = self._scratch is not None and all(path.startswith(self._scratch.name) for path in spec.paths)

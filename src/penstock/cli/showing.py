@@ -188,6 +188,8 @@ def show_summary(
         place = kept_in.get(each.kind)
         keep = f"; keep such with --{each.kind} FILE" if each.kind in KINDS else ""
         show_warning(f"{each}{keep}" if place is None else f"{each.counted}, see {place}")
+        for reason in each.reasons:
+            show_note(f"  {reason}")
         if each.hint:
             show_note(f"  hint: {each.hint}")
     if statistics.dropped:

@@ -16,7 +16,7 @@ from penstock.columns.terms import TermTable
 from penstock.decode.compression import CompressedReader, PlainReader, open_reader, read_whole
 from penstock.decode.documents import JsonLdDecoder, TrigDecoder
 from penstock.decode.elements import Elements
-from penstock.decode.formats import Compression, Format, format_named, format_of
+from penstock.decode.formats import FILE, LINE, Compression, Format, format_named, format_of
 from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.lines import LineDecoder, last_newline, strict_error
 from penstock.decode.mapping.document import TableMap
@@ -97,9 +97,9 @@ class Decoder:
         self.elements.passed(taken)
         return found, taken
 
-    def rejected(self, line: int, reason: str, text: str = "") -> Occurrences:
-        """A piece of input that is not even decoded."""
-        return Occurrences(rejects=[Reject(self.source, line, reason, text)])
+    def rejected(self, line: int, reason: str, text: str = "", unit: str = FILE) -> Occurrences:
+        """A piece of input that is not even decoded: a line, or all from it on."""
+        return Occurrences(rejects=[Reject(self.source, line, reason, text, unit)])
 
     def goes_on(self, name: bytes, begin: int) -> None:
         """Tells a decoder of N-Quads which element its first lines belong to: its name and place."""
@@ -181,7 +181,7 @@ def _decode_lines(
     for piece in pieces:
         decoder.elements.gaps += pieces.gaps
         for lines, text in pieces.long_lines:
-            yield decoder.rejected(decoder.line + lines, decoder.limits.line_reason(), text)
+            yield decoder.rejected(decoder.line + lines, decoder.limits.line_reason(), text, LINE)
         found, taken = decoder.decode(piece, final=reader.left == 0)
         yield found
         if len(piece) - taken > decoder.limits.document:

@@ -38,6 +38,8 @@ SUFFIXES = {
 }
 TABLES = (".csv", ".parquet", ".jsonl", ".ndjson")
 """The endings of tables among static knowledge, where .jsonld is RDF also with a map beside it."""
+LINE, ROW, FILE = "line", "row", "file"
+"""What is lost where input cannot be read: a line of text, a row of a table without lines, a file's rest."""
 COMPRESSIONS = {".gz": Compression.GZIP, ".zst": Compression.ZSTD}
 
 

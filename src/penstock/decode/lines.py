@@ -55,7 +55,7 @@ def strict_error(reject: Reject) -> InputError:
     """The error that strict mode raises instead of a reject."""
     shown = f"\n  | {reject.text}" if reject.text else ""  # of a cut archive there is no line
     return InputError(
-        f"line {reject.line}: {reject.reason}{shown}",
+        f"{reject.unit} {reject.line}: {reject.reason}{shown}",
         origin=reject.source,
         hint="correct it, or run without --strict to skip and count such input",
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
+from penstock.decode.formats import LINE
 from penstock.errors import shortened
 
 _LONGEST_REASON = 400  # characters
@@ -22,6 +23,7 @@ class Reject:
     line: int
     reason: str
     text: str
+    unit: str = LINE  # what of it is lost, and what `line` counts
 
     def __post_init__(self) -> None:
         # Whatever was to be said about it: a reject may be written to a terminal.

@@ -27,7 +27,7 @@ from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.csv_rows import PIECE as CSV_PIECE
 from penstock.decode.csv_rows import CsvRows
 from penstock.decode.elements import Elements
-from penstock.decode.formats import Format
+from penstock.decode.formats import FILE, LINE, ROW, Format
 from penstock.decode.json_rows import read_lines
 from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.lines import shown, strict_error, syntax_reason
@@ -85,6 +85,7 @@ class TripleRows:
         self.limits = limits
         self.times = times
         self.strict = strict
+        self.unit = LINE
         self.keep = keep_table(None if named else keep_predicates)
         self.named = named
         self.stated = times.ids(key)
@@ -155,7 +156,7 @@ class TripleRows:
         valid = np.ones(len(table), np.bool_)
         valid[list(faults)] = False
         rejects = [
-            Reject(self.source, int(lines[row]), faults[row], self._shown(table, row))
+            Reject(self.source, int(lines[row]), faults[row], self._shown(table, row), self.unit)
             for row in sorted(faults)
         ]
         if self.strict and rejects:
@@ -285,6 +286,7 @@ class TableRows(Protocol):
 
     source: str
     strict: bool
+    unit: str
     limits: InputLimits
     elements: Elements
 
@@ -306,7 +308,7 @@ class TableDecoder(ABC):
     def lost(self, row: int, problem: Exception) -> Occurrences:
         """The reject for a table that cannot be read any further."""
         reason = f"{str(problem).split(chr(10), 1)[0]}; the rest is lost"
-        return self.rejected([Reject(self.rows.source, row, reason, "")])
+        return self.rejected([Reject(self.rows.source, row, reason, "", FILE)])
 
     def rejected(self, rejects: list[Reject]) -> Occurrences:
         if self.rows.strict and rejects:
@@ -328,6 +330,10 @@ class TableDecoder(ABC):
 
 class ParquetDecoder(TableDecoder):
     """Decodes Parquet files; rows count from 1."""
+
+    def __init__(self, rows: TableRows) -> None:
+        super().__init__(rows)
+        rows.unit = ROW
 
     def pieces(self, file: BinaryIO, piece: int | None = None) -> Iterator[Occurrences]:
         row = 1
@@ -364,7 +370,7 @@ class ParquetDecoder(TableDecoder):
     def _repeated(self, rows: np.ndarray) -> Occurrences:
         """The rejects for rows whose long texts a dictionary repeats too often."""
         reason = self.rows.limits.repeated_reason(LONG)
-        return self.rejected([Reject(self.rows.source, row, reason, "") for row in rows.tolist()])
+        return self.rejected([Reject(self.rows.source, row, reason, "", ROW) for row in rows.tolist()])
 
 
 def check_table(path: str, form: Format, map_: TableMap | None) -> None:

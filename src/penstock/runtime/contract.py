@@ -145,6 +145,7 @@ class RunStatistics:
     dropped: Counter[str] = field(default_factory=Counter)  # by rule: what would have a literal as subject
     inconsistent: int = 0  # contradictions in elements
     first: dict[str, dict[str, Any]] = field(default_factory=dict)  # of what was rejected, late, inconsistent
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)  # of rejects, by unit and reason
     refused: Counter[str] = field(default_factory=Counter)  # limits that expressions met, how often
     restored: int = 0  # how often a shard was restored from the state store
     watermark: int | None = None

@@ -21,6 +21,7 @@ from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
 from penstock.decode.elements import Elements
+from penstock.decode.formats import LINE
 from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.mapping.cells import Cells, default_of_kind, is_text, lexical, literals, plain, present
@@ -96,6 +97,7 @@ class MappedRows:
         self.limits = limits
         self.source = source
         self.strict = strict
+        self.unit = LINE
         self.named = named
         self.label = SaltedLabels(source)
         self.times = TimePredicates()
@@ -184,7 +186,7 @@ class MappedRows:
             self._triples(column, columns, good, subjects, numbers, found)
         found.faults.sort(key=lambda fault: fault[0])
         rejects = [
-            Reject(self.source, int(table.lines[row]), reason, columns.shown(row))
+            Reject(self.source, int(table.lines[row]), reason, columns.shown(row), self.unit)
             for row, reason in found.faults
         ]
         if self.strict and rejects:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from penstock.columns.terms import TermTable
 from penstock.decode.decoder import decode_file
+from penstock.decode.formats import FILE, LINE
 from penstock.decode.lines import shown, strict_error
 from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import Occurrences, Reject, concat
@@ -126,7 +127,7 @@ def _lost(split: Split) -> Reject:
     reason = (
         f"the bytes {split.start} to {split.end} of this file were replaced or removed before they were read"
     )
-    return Reject(split.path, 0, reason, "")
+    return Reject(split.path, 0, reason, "", FILE)
 
 
 def _failed(split: Split, problem: Exception) -> Reject:
@@ -141,7 +142,9 @@ def _failed(split: Split, problem: Exception) -> Reject:
             text = file.read(2000).split(b"\n", 1)[0]
     elif split.start == 0:
         line = 1
-    return Reject(_source(split), line, f"this cannot be decoded: {said}", shown(text))
+    return Reject(
+        _source(split), line, f"this cannot be decoded: {said}", shown(text), FILE if split.whole else LINE
+    )
 
 
 def _allowed(split: Split) -> tuple[int, int]:

@@ -36,7 +36,13 @@ ARROW_SCHEMA = pa.schema(
     ]
 )
 REJECT_SCHEMA = pa.schema(
-    [("source", pa.string()), ("line", pa.int64()), ("reason", pa.string()), ("text", pa.string())]
+    [
+        ("source", pa.string()),
+        ("line", pa.int64()),
+        ("reason", pa.string()),
+        ("text", pa.string()),
+        ("unit", pa.string()),
+    ]
 )
 
 _decoders: dict[tuple[str, int, int], SplitDecoder] = {}  # by run, version of knowledge, stream
@@ -57,6 +63,7 @@ def rejects_table(rejects: list[Reject]) -> pa.Table:
             [reject.line for reject in rejects],
             [reject.reason for reject in rejects],
             [reject.text for reject in rejects],
+            [reject.unit for reject in rejects],
         ],
         schema=REJECT_SCHEMA,
     )
