@@ -10,6 +10,7 @@ from penstock.algebra.windows import (
     NOW,
     ON_CHANGE,
     ON_CLOSE,
+    Bound,
     Continuous,
     Kind,
     Report,
@@ -31,6 +32,7 @@ __all__ = [
     "ON_CHANGE",
     "ON_CLOSE",
     "Background",
+    "Bound",
     "Continuous",
     "ContinuousQuery",
     "Convention",
@@ -63,11 +65,12 @@ class ContinuousQuery:
     report: Report
     operator: StreamOperator
     view: View
+    bounds: tuple[tuple[str, Bound], ...] = ()
 
     @property
     def registered(self) -> Query:
         """The same as a query of the algebra."""
-        how = Continuous(self.windows, self.report, self.operator, self.view)
+        how = Continuous(self.windows, self.report, self.operator, self.view, self.bounds)
         return replace(self.query, continuous=how)
 
 

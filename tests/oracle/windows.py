@@ -29,6 +29,7 @@ from oracle.model import (
 from oracle.queries import OBJECT, PREDICATE, SUBJECT, Answers, evaluate_form
 from oracle.window_model import (
     Background,
+    Bound,
     ContinuousQuery,
     InWindow,
     Kind,
@@ -486,6 +487,30 @@ OPERATORS: dict[StreamOperator, Callable] = {
 """From the solutions now and at the evaluation before."""
 
 
+def bounds_at(query: ContinuousQuery, instant: int) -> dict[Bound, int | None]:
+    """When the first of the windows opened that are shown at an instant, and when the last closed."""
+    shown = [(w.spec, found) for w in query.windows if (found := shown_window(w.spec, instant)) is not None]
+    opened = [
+        first if spec.opening or spec.kind is Kind.LANDMARK else first - 1 for spec, (first, _) in shown
+    ]
+    from_ever = -(2**63)
+    return {
+        Bound.START: None if not opened or from_ever in opened else min(opened),
+        Bound.END: max((last for _, (_, last) in shown), default=None),
+    }
+
+
+def with_bounds(query: ContinuousQuery, row: Solution, instant: int) -> Solution:
+    """What is given, with the bounds that the query asks for; stream operators have not seen them."""
+    found = bounds_at(query, instant)
+    told = {
+        (name, Literal(format_instant(found[which]), datatype=XSD.dateTime))
+        for name, which in query.bounds
+        if found[which] is not None
+    }
+    return replace(row, mu=row.mu | told) if told else row
+
+
 def given(
     query: ContinuousQuery,
     streams: Streams,
@@ -504,7 +529,7 @@ def given(
     for instant in Clock(query, streams, watermark, until).evaluations():
         found = answers_at(query, streams, knowledge, instant, follows=follows, now=now, effort=effort).rows
         rows = Counter(OPERATORS[query.operator](found, before))
-        result += [(instant, row, count) for row, count in rows.items()]
+        result += [(instant, with_bounds(query, row, instant), count) for row, count in rows.items()]
         before = found
     return result
 

@@ -190,6 +190,7 @@ def _continuous(query: a.Query) -> tuple[Form, ...]:
         *windows,
         ("report", *_report(query.continuous.report)),
         (query.continuous.operator.value.lower(), query.continuous.view.value),
+        *((f"window-{which.value}", f"?{name}") for name, which in query.continuous.bounds),
     )
 
 

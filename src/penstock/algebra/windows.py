@@ -120,14 +120,26 @@ class View(Enum):
     ELEMENT = "element"  # elements with their intervals, one at a time (CQELS-CEP)
 
 
+class Bound(Enum):
+    """Of what windows show when a query is evaluated: when the first opened, when the last closed."""
+
+    START = "start"
+    END = "end"
+
+
 @dataclass(frozen=True)
 class Continuous:
-    """That a query is evaluated over windows again and again: which ones, when, and what it gives then."""
+    """That a query is evaluated over windows again and again: which ones, when, and what it gives then.
+
+    `bounds` are the columns of a SELECT that say what the windows showed, by name. They are of what is
+    given, and no part of a solution: stream operators do not see them.
+    """
 
     windows: tuple[Window, ...]
     report: Report
     operator: StreamOperator
     view: View
+    bounds: tuple[tuple[str, Bound], ...] = ()
 
 
 Cuts = tuple[WindowSpec, ...]

@@ -11,6 +11,7 @@ from lark import Token, Tree
 
 from penstock.algebra import nodes as a
 from penstock.algebra.windows import (
+    Bound,
     Continuous,
     Kind,
     Report,
@@ -54,6 +55,7 @@ class WindowTranslator(RegistrationTranslator, DurationTranslator):
         form = said.query.children[0]
         registered = said.kind if said.kind is not None and said.kind.type == "STREAM_OPERATOR" else None
         operator = self._operator(said.query, registered)
+        bounds = self._bounds(form)
         self.declare_windows(form)
         report = self._report(form, periods[0] if periods else None)
         parsed = super().statement(said.query, **about)
@@ -64,9 +66,13 @@ class WindowTranslator(RegistrationTranslator, DurationTranslator):
                 f"declare one, as in {self.EXAMPLE}; what has no windows is a query of EP-SPARQL",
             )
         self._check_report(report, form)
-        continuous = Continuous(tuple(self.windows), report, operator, self.convention.view)
+        self._check_bounds(bounds)
+        asked = tuple((var.name, which) for _, var, which, _ in bounds)
+        continuous = Continuous(tuple(self.windows), report, operator, self.convention.view, asked)
         assert isinstance(parsed, a.ParsedQuery)
         query = replace(parsed.query, continuous=continuous)
+        for place, var, _, _ in bounds:
+            query = replace(query, vars=(*query.vars[:place], var, *query.vars[place:]))
         parsed = replace(parsed, query=query, window_places=tuple(self._brackets))
         return self.registered(parsed, said.stream)
 
@@ -89,6 +95,49 @@ class WindowTranslator(RegistrationTranslator, DurationTranslator):
         if said is None:
             return self.convention.operator or StreamOperator.RSTREAM
         return StreamOperator(said.upper())
+
+    # --- bounds of windows ------------------------------------------------------------------
+
+    def _bounds(self, form: Tree) -> list[tuple[int, a.Var, Bound, Token]]:
+        """The columns of SELECT that say what windows showed: their places, which are taken out of it."""
+        clause = next((each for each in form.children if _is(each, "select_clause")), None)
+        if clause is None:
+            return []
+        columns = [each for each in clause.children if _is(each, "VAR") or _is(each, "select_expression")]
+        found = []
+        for place, column in enumerate(columns):
+            call = column.children[0] if isinstance(column, Tree) else None
+            if isinstance(call, Tree) and call.data == "builtin" and _is(call.children[0], "WINDOW_FUNCTION"):
+                clause.children.remove(column)
+                which = Bound.START if call.children[0].lower() == "getwindowstart" else Bound.END
+                found.append((place, self.var(column.children[1]), which, column.children[1]))
+        named = {str(each) for each in form.scan_values(lambda each: _is(each, "VAR"))}
+        for number, (_, _, _, token) in enumerate(found):
+            if token in named or token in [other for *_, other in found[:number]]:
+                raise self.source.error(f"{token} is used elsewhere", token, "choose a new name after AS")
+        if found and len(found) == len(columns):
+            raise self.source.error(
+                "SELECT has nothing but the bounds of windows", found[0][3], "name a variable or a count, too"
+            )
+        return found
+
+    def _check_bounds(self, bounds: list[tuple[int, a.Var, Bound, Token]]) -> None:
+        for window, place in zip(self.windows, self._brackets, strict=True):
+            if bounds and window.spec.kind is Kind.TRIPLES:
+                raise self.source.error(
+                    "this window counts triples, and has no bounds in time",
+                    place,
+                    "leave getWINDOWSTART() and getWINDOWEND() out, or use a window over time",
+                )
+
+    def _builtin(self, tree: Tree) -> a.Expression:
+        if _is(tree.children[0], "WINDOW_FUNCTION"):
+            raise self.source.error(
+                f"{tree.children[0]}() is known when an answer is given, and only then",
+                tree.children[0],
+                f"it stands alone in the outermost SELECT, as in SELECT ?x ({tree.children[0]}() AS ?at)",
+            )
+        return super()._builtin(tree)
 
     # --- reports --------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from penstock.algebra.windows import Kind, Shows, WindowSpec
+from penstock.algebra.windows import Bound, Kind, Shows, WindowSpec
 from penstock.columns.frame import Frame
 from penstock.columns.ids import UNBOUND
 from penstock.engine.changing.content import ContentOperator
@@ -78,14 +78,43 @@ def first_shown(spec: WindowSpec, instant: np.ndarray) -> np.ndarray:
     """The first instant of what a window shows at each of some instants, as far as it cuts."""
     if spec.kind is Kind.LANDMARK:
         return np.full(len(instant), NEVER if spec.start is None else spec.start, np.int64)
-    base, latest = spec.start or 0, instant - spec.width
-    if spec.shows is Shows.PRESENT:
-        opening = base - (base - latest) // spec.slide * spec.slide
-    else:
-        opening = base + (latest - base) // spec.slide * spec.slide
+    opening = _opening(spec, instant)
     if spec.start is not None:
         opening = np.maximum(opening, spec.start)
     return opening if spec.opening else opening + 1
+
+
+def _opening(spec: WindowSpec, instant: np.ndarray) -> np.ndarray:
+    """When the window opened that is shown at each of some instants, had there always been windows."""
+    base, latest = spec.start or 0, instant - spec.width
+    if spec.shows is Shows.PRESENT:
+        return base - (base - latest) // spec.slide * spec.slide
+    return base + (latest - base) // spec.slide * spec.slide
+
+
+def shown_bounds(specs: Sequence[WindowSpec], instant: np.ndarray) -> dict[Bound, np.ndarray]:
+    """When the first of the windows opened that are shown at each of some instants, and the last closed.
+
+    NEVER: none is shown, or one has no beginning. What is not closed yet is shown up to the instant.
+    """
+    start, end = np.full(len(instant), FOREVER, np.int64), np.full(len(instant), NEVER, np.int64)
+    for spec in specs:
+        if spec.kind is Kind.LANDMARK:
+            base = spec.start or 0
+            opens = np.full(len(instant), NEVER if spec.start is None else spec.start, np.int64)
+            closed = base + (instant - base) // spec.slide * spec.slide
+            shown = closed >= opens
+        else:
+            opens = _opening(spec, instant)
+            if spec.start is not None and spec.shows is Shows.PRESENT:
+                opens = np.maximum(opens, spec.start)
+            closed = np.minimum(opens + spec.width, instant)
+            shown = opens + (0 if spec.opening else 1) <= instant
+            if spec.start is not None:
+                shown &= opens >= spec.start
+        start = np.where(shown, np.minimum(start, opens), start)
+        end = np.where(shown, np.maximum(end, closed), end)
+    return {Bound.START: np.where(start == FOREVER, NEVER, start), Bound.END: end}
 
 
 def cut(frame: Frame, specs: Sequence[WindowSpec], instant: np.ndarray) -> Frame:

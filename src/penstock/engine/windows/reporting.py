@@ -8,11 +8,12 @@ import numpy as np
 
 from penstock.algebra.windows import Kind, StreamOperator, Tick
 from penstock.columns.frame import Frame
+from penstock.columns.ids import instant_ids
 from penstock.columns.instants import sorted_unique
 from penstock.engine.operators import BlockingOperator, Clock, OperatorContext, RowOperator
 from penstock.engine.presence import consolidated, numbered
 from penstock.engine.store import while_present
-from penstock.engine.windows.contents import cut, last_close, presence, still_shown_until
+from penstock.engine.windows.contents import cut, last_close, presence, shown_bounds, still_shown_until
 from penstock.engine.windows.marks import (
     EVERY_INSTANT,
     MOST,
@@ -203,7 +204,7 @@ class ReportedOperator(EvaluatedOperator):
         self.context = context
         self.whole = step.operator is StreamOperator.RSTREAM
         if self.whole:
-            self.content = self.store("content", step.vars, while_present)
+            self.content = self.store("content", step.answers, while_present)
         else:
             self.changes = ReportDeltas(self, "changes", step.input.vars)
 
@@ -211,7 +212,7 @@ class ReportedOperator(EvaluatedOperator):
         answers, *counted = inputs
         if len(answers):
             if self.whole:
-                self.content.append(answers.project(self.step.vars).changing())
+                self.content.append(answers.project(self.step.answers).changing())
             else:
                 self.changes.add(answers)
         if clock.first or clock.now == clock.before:
@@ -220,10 +221,8 @@ class ReportedOperator(EvaluatedOperator):
         if marks is None:
             return
         begun = BEGUN in self.milestones.at
-        if self.whole:
-            yield from self._all(marks)
-        else:
-            yield self._new_or_gone(clock, marks, begun)
+        found = self._all(marks) if self.whole else [self._new_or_gone(clock, marks, begun)]
+        yield from map(self._bounded, found)
         if self.step.cuts and not self.whole:
             [latest] = marks.before(np.array([clock.now]), self.milestones.at.get(EVALUATED, NEVER)).tolist()
             if latest > NEVER:
@@ -256,7 +255,7 @@ class ReportedOperator(EvaluatedOperator):
                 times = np.minimum(last[there], end) - begins
                 found = rows.take(np.repeat(there, times))
                 at = instants[np.arange(len(found)) + np.repeat(begins - (np.cumsum(times) - times), times)]
-                yield _given(cut(found.project(self.step.vars), self.step.cuts, at), found.weight, at)
+                yield _given(cut(found.project(self.step.answers), self.step.cuts, at), found.weight, at)
 
     def _new_or_gone(self, clock: Clock, marks: Marks, begun: bool) -> Frame:
         """ISTREAM: what is there more often than at the mark before; DSTREAM: less often."""
@@ -267,13 +266,24 @@ class ReportedOperator(EvaluatedOperator):
         weight = found.weight * sign
         found, weight = found.take(weight > 0), weight[weight > 0]
         if not len(found):
-            return Frame.empty(self.step.vars)
+            return Frame.empty(self.step.answers)
         at = found.since
         if self.step.cuts:  # what is gone is shown as it was the last time
             gone = self.step.operator is StreamOperator.DSTREAM
             seen = marks.before(at, self.milestones.at.get(EVALUATED, NEVER)) if gone else at
             found = cut(found, self.step.cuts, seen)
-        return _given(found.project(self.step.vars), weight, at)
+        return _given(found.project(self.step.answers), weight, at)
+
+    def _bounded(self, frame: Frame) -> Frame:
+        """The rows with the bounds of what the windows show at their instants, if somebody asks for them."""
+        if not self.step.bounds:
+            return frame
+        if not len(frame):
+            return Frame.empty(self.step.vars)
+        bounds = shown_bounds([window.spec for window in self.step.windows], frame.since)
+        for name, which in self.step.bounds:
+            frame = frame.extended(name, instant_ids(bounds[which]))
+        return frame.project(self.step.vars)
 
     def _mine(self, since: np.ndarray) -> np.ndarray:
         """Every shard has what follows from static knowledge alone; only the first gives it."""

@@ -77,7 +77,9 @@ class Compiler(RepetitionCompiler):
             return self.description(query, context)
         step = self.pattern(query.pattern, context)
         if isinstance(query, a.Select):
-            return columns_of(step, (*(var.name for var in query.vars), *context.carried))
+            later = dict(query.continuous.bounds) if query.continuous is not None else {}
+            own = (var.name for var in query.vars if var.name not in later)
+            return columns_of(step, (*own, *context.carried))
         if isinstance(query, a.Ask):
             return steps.Asked(columns_of(step, ()), context.instants)
         target = None if query.target is None else query.target.value

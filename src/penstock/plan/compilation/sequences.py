@@ -149,7 +149,7 @@ class SequenceCompiler(PathCompiler):
             step = self.once_cut(step, cuts)
         elif isinstance(query, a.Ask):
             cuts = ()
-        step = reported(query.continuous.operator, evaluated, step, cuts)
+        step = reported(query, evaluated, step, cuts)
         if feeds and a.is_rule(query):
             return Streamed(step, query.template, self.name, query.target.value)
         return step

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.algebra.windows import Continuous, Kind, Report, StreamOperator, View, WindowSpec
+from penstock.algebra.nodes import Query
+from penstock.algebra.windows import Continuous, Kind, Report, View, WindowSpec
 from penstock.errors import QueryError
 from penstock.plan import steps
 from penstock.plan.catalog import Catalog
@@ -67,8 +68,9 @@ def evaluations(continuous: Continuous, catalog: Catalog) -> Evaluations:
     return Evaluations(tuple(found), continuous.report, counting)
 
 
-def reported(
-    operator: StreamOperator, evaluated: Evaluations, answers: Step, cuts: tuple[WindowSpec, ...]
-) -> Step:
+def reported(query: Query, evaluated: Evaluations, answers: Step, cuts: tuple[WindowSpec, ...]) -> Step:
     """What a query gives of its answers, which change as its windows do and are cut by some of them."""
-    return Reported(answers, evaluated.windows, evaluated.report, operator, evaluated.counted, cuts)
+    how = query.continuous
+    columns = tuple(var.name for var in query.vars) if how.bounds else ()
+    made = (answers, evaluated.windows, evaluated.report, how.operator, evaluated.counted, cuts)
+    return Reported(*made, how.bounds, columns)

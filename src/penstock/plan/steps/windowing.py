@@ -6,7 +6,7 @@ from functools import cached_property
 
 from penstock.algebra.nodes import TriplePattern
 from penstock.algebra.relations import Relation
-from penstock.algebra.windows import Report, StreamOperator, Tick, WindowSpec
+from penstock.algebra.windows import Bound, Report, StreamOperator, Tick, WindowSpec
 from penstock.plan.sources import WindowSource
 from penstock.plan.steps import Scan
 from penstock.plan.steps.step import OfInput, SameColumns, SameIntervals, Step, Streams, Vars, step_class
@@ -309,14 +309,21 @@ class Reported(Evaluated):
     operator: StreamOperator
     counted: tuple[Step, ...] = ()
     cuts: tuple[WindowSpec, ...] = ()  # the windows that cut what is given
+    bounds: tuple[tuple[str, Bound], ...] = ()  # columns that say what the windows showed
+    columns: Vars = ()  # all, in their order, if there are some of these
 
     @property
     def name(self) -> str:
         return self.operator.value
 
     @cached_property
-    def vars(self) -> Vars:
+    def answers(self) -> Vars:
+        """The columns of a solution."""
         return tuple(var for var in self.input.vars if var != BEGAN)
+
+    @cached_property
+    def vars(self) -> Vars:
+        return self.columns or self.answers
 
     @property
     def certain(self) -> frozenset[str]:
