@@ -104,13 +104,16 @@ class WindowTranslator(RegistrationTranslator, DurationTranslator):
         if clause is None:
             return []
         columns = [each for each in clause.children if _is(each, "VAR") or _is(each, "select_expression")]
-        found = []
+        found: list[tuple[int, a.Var, Bound, Token]] = []
         for place, column in enumerate(columns):
-            call = column.children[0] if isinstance(column, Tree) else None
-            if isinstance(call, Tree) and call.data == "builtin" and _is(call.children[0], "WINDOW_FUNCTION"):
+            if isinstance(column, Token):
+                continue
+            call, name = column.children
+            if isinstance(call, Tree) and _is(call, "builtin") and _is(call.children[0], "WINDOW_FUNCTION"):
+                assert isinstance(name, Token)
                 clause.children.remove(column)
-                which = Bound.START if call.children[0].lower() == "getwindowstart" else Bound.END
-                found.append((place, self.var(column.children[1]), which, column.children[1]))
+                which = Bound.START if str(call.children[0]).lower() == "getwindowstart" else Bound.END
+                found.append((place, self.var(name), which, name))
         named = {str(each) for each in form.scan_values(lambda each: _is(each, "VAR"))}
         for number, (_, _, _, token) in enumerate(found):
             if token in named or token in [other for *_, other in found[:number]]:

@@ -178,6 +178,12 @@ def read_map(source: Mapping | str | os.PathLike, *, static: bool = False) -> Ta
 
 def _table_map(document: Any, origin: str | None, static: bool) -> TableMap:
     _keys(document, {"@context", "tableSchema", "dialect", "url", "null", TIME}, "a map")
+    if static and TIME in document:
+        raise InputError(
+            f'the map has a "{TIME}", and static knowledge has no time',
+            hint="leave it out, and describe its column among the others if it matters"
+            " (`penstock map --static` suggests such a map); or give the table as a stream",
+        )
     prefixes, base, language = _context(document.get("@context", CONTEXT))
     if "tableSchema" not in document:
         raise InputError(
@@ -203,7 +209,7 @@ def _table_map(document: Any, origin: str | None, static: bool) -> TableMap:
         )
     return TableMap(
         made,
-        _no_times(document) if static else _times(document.get(TIME)),
+        None if static else _times(document.get(TIME)),
         _texts(inherited["null"], "null"),
         _dialect(document.get("dialect", {})),
         origin,
@@ -351,15 +357,6 @@ def _datatype(value: Any, what: str) -> Datatype | None:
         group = form.get("groupChar")
         return Datatype(iri, base, None, decimal, None if group is None else _text(group, "groupChar"))
     return Datatype(iri, base, None if form is None else _text(form, f"format of {what}"))
-
-
-def _no_times(document: Mapping) -> None:
-    if TIME in document:
-        raise InputError(
-            f'the map has a "{TIME}", and static knowledge has no time',
-            hint="leave it out, and describe its column among the others if it matters"
-            " (`penstock map --static` suggests such a map); or give the table as a stream",
-        )
 
 
 def _times(value: Any) -> Times:
