@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import (
     InputError,
+    LimitError,
     PenstockError,
     PenstockWarning,
     QueryError,
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Answers", "Batch", "Engine", "InputError", "Materialised", "PenstockError", "PenstockWarning",
-    "QueryError", "Solution", "StorageError", "UsageError", "__version__", "materialise",
+    "Answers", "Batch", "Engine", "InputError", "LimitError", "Materialised", "PenstockError",
+    "PenstockWarning", "QueryError", "Solution", "StorageError", "UsageError", "__version__", "materialise",
 ]  # fmt: skip
 
 _LAZY = {

@@ -104,6 +104,10 @@ class QueryError(InputError):
     """A query that cannot be parsed, or that means nothing the engine can evaluate."""
 
 
+class LimitError(InputError):
+    """Queries remember or answer more than the run allows (`--max-state`, `--max-answers`)."""
+
+
 class UsageError(PenstockError):
     """The call is at fault: a wrong option, a file that does not exist."""
 

@@ -7,6 +7,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
+from penstock.decode.limits import parse_size
 from penstock.errors import InputError, UsageError
 from penstock.timeline import parse_duration, saturated
 
@@ -68,3 +69,10 @@ def positive_or_none(value: Any, name: str) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
         return value
     raise UsageError(f"{name} is a whole number above zero, and {shown(value)} is not")
+
+
+def state_limit(value: Any, name: str = "max_state") -> tuple[int | None, int | None]:
+    """The most rows and the most bytes that queries may hold: rows as a number, bytes with a unit."""
+    if isinstance(value, str) and not value.strip().isdigit():
+        return None, positive_or_none(parse_size(value), name)
+    return positive_or_none(int(value) if isinstance(value, str) else value, name), None

@@ -32,6 +32,7 @@ from penstock.api.arguments import (
     place_or_none,
     positive_or_none,
     shown,
+    state_limit,
     text_or_none,
 )
 from penstock.api.batches import Batch, batch_of
@@ -39,6 +40,7 @@ from penstock.api.registrations import Registrations
 from penstock.api.results import Answers, Solution, concat
 from penstock.engine.diagnosis import Diagnosis
 from penstock.engine.program import Program
+from penstock.engine.quota import Quota
 from penstock.errors import Finding, PenstockWarning, UsageError
 from penstock.knowledge.graphs import StaticGraph, graph_of
 from penstock.knowledge.imports import import_findings
@@ -97,7 +99,8 @@ class Engine(Registrations):
     broken line. Without `feed`, what CONSTRUCT queries derive is only given, not read by queries. With the
     `query_scope` element, each query looks at one element at a time, and static graphs (event mode,
     docs/streams.md). `idle`, `ahead`, `behind` and `tick` say what time does on live streams, as in
-    `penstock run` (docs/streams.md).
+    `penstock run` (docs/streams.md). `max_state` (rows, or bytes as in "512M") and `max_answers` (of a query
+    in a batch) end the run with a `LimitError` before it takes the machine's memory (docs/operations.md).
 
     `rules` are regimes (rdfs, owl2-rl, …), files or directories of rules: queries see what follows from
     static knowledge, and from each element by itself (`scope` "element") or from several together
@@ -121,6 +124,8 @@ class Engine(Registrations):
         query_scope: str | None = None,
         batch_bytes: int | None = None,
         shards: int | None = None,
+        max_state: int | str | None = None,
+        max_answers: int | None = None,
         rules: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
         scope: str = ELEMENT,
         within: int | str | timedelta | None = None,
@@ -150,6 +155,8 @@ class Engine(Registrations):
             )
         self.timing = Timing(lateness, idle, ahead, tick, behind)
         self.shards = positive_or_none(shards, "shards")
+        rows, size = state_limit(max_state)
+        self.quota = Quota(rows, size, positive_or_none(max_answers, "max_answers"))
         self.options = RunOptions(strict=strict, batch_bytes=positive_or_none(batch_bytes, "batch_bytes"))
         self.feed = feed
         self.scope = scope_named(scope)
@@ -228,6 +235,7 @@ class Engine(Registrations):
             keys=stored_partition_keys(self.checkpoint) if self.checkpoint is not None else {},
             entailed=self._entail(static=not streams, assumed=assumed),
             changing=changing,
+            quota=self.quota,
         )
 
     def _default_shards(self) -> int:
@@ -305,6 +313,9 @@ class Engine(Registrations):
                     latest.first.setdefault(kind, record)
             if self.options.strict:
                 refuse_inconsistent(batch.inconsistent)
+            self.quota.check_state(latest.state_rows, latest.state_bytes, "in several shards")
+            for place, table in batch.tables.items():
+                self.quota.check_answers(table.num_rows, self.names[place])
             for place, table in batch.tables.items():
                 latest.answers[self.names[place]] += table.num_rows
             on_batch(batch)

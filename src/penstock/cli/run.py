@@ -194,6 +194,24 @@ def answer(
             " the lines of an element whose time is stated.",
         ),
     ] = "256M",
+    max_state: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ROWS|SIZE",
+            help="The most that all queries may remember: rows as in 1000000, or bytes as in 512M or 2G."
+            " Beyond it the run ends, and says where. [default: what the machine has]",
+            show_default=False,
+        ),
+    ] = None,
+    max_answers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="The most answers that a query may give in one batch; beyond it the run ends."
+            " [default: any number]",
+            show_default=False,
+        ),
+    ] = None,
     map: MapFiles = [],  # noqa: B006
     language: Language = None,
     native: Annotated[
@@ -261,6 +279,8 @@ def answer(
         within=None if within is None else read_duration(within, "--within"),
         all_rules=all_rules,
         query_scope=query_scope,
+        max_state=max_state,
+        max_answers=max_answers,
     )
     reading = {
         "format": stream_format,

@@ -24,6 +24,7 @@ from penstock.engine.elementwise import ElementSteps, Elementwise
 from penstock.engine.exchange import static_rows
 from penstock.engine.network import Network, network
 from penstock.engine.program_shard import ProgramShard
+from penstock.engine.quota import Quota
 from penstock.engine.router import Router
 from penstock.engine.shard import Shard
 from penstock.engine.static_snapshot import SnapshotFile, StaticSnapshot, snapshot_of, stored_graphs
@@ -59,6 +60,7 @@ class Program:
         changing: bool = False,
         internal_queries: Collection[int] = (),
         rules: RulesIdentity = RulesIdentity(),  # noqa: B008 — frozen
+        quota: Quota = Quota(),  # noqa: B008 — frozen
     ) -> None:
         self.plan = plan
         self.key = key  # of the ids of terms
@@ -70,6 +72,7 @@ class Program:
         self.changing = changing and not self.fixed  # steps stay the same when static knowledge changes
         self.internal_queries = frozenset(internal_queries)  # the queries that only feed others
         self.rules = rules
+        self.quota = quota
         self.generations = (0,) * len(plan.queries)  # the batches that the queries began with
         self.file: SnapshotFile | None = None  # has the static knowledge, if it is not in `graphs`
         self.version = 0  # of it
@@ -86,6 +89,7 @@ class Program:
             "reasoning",
             "changing",
             "internal_queries",
+            "quota",
         )
         names += ("rules", "generations", "file", "version", "versions", "step_digests", "element_digests")
         return {name: getattr(self, name) for name in names}

@@ -34,6 +34,7 @@ class ProgramShard:
         }
         self.shard = program.shard(mine, program.snapshot)
         self.shard.context.number = number
+        self.shard.quota = program.quota
         self.elsewhere = RowCounts()  # what the queries that look at one element have of static knowledge
         if number == 0:
             if program.snapshot is not None:

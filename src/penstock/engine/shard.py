@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import cast
@@ -23,6 +24,7 @@ from penstock.engine.exchange import has_predicate, match, static_rows
 from penstock.engine.expressions import Evaluator
 from penstock.engine.network import Edge, Network, Unit
 from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
+from penstock.engine.quota import Quota
 from penstock.engine.static_snapshot import StaticSnapshot
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.functions.errors import add_refused
@@ -35,6 +37,8 @@ from penstock.timeline import FOREVER, NEVER
 
 _CLOCK, _STEPS = "clock", "steps"
 """The two entries of a shard's state that are no chunks: where it stands, and whose state it is."""
+_LOOK = 1 << 16
+"""Rows that steps hand on between two looks at how much is held."""
 
 
 class Shard:
@@ -74,6 +78,9 @@ class Shard:
         self.outputs = outputs
         self.watermark = NEVER
         self.late = 0  # rows that were left out
+        self.quota = Quota()
+        self._given: Counter[int] = Counter()  # answers of this step, by query
+        self._unchecked = 0  # rows that steps have handed on since the quota was looked at
         self.counts = RowCounts()
         # Instants are kept by the generation that they came in: a step knows none from before its own.
         self._generation = max(net.generations, default=0)
@@ -135,6 +142,8 @@ class Shard:
     def answer(self, query: int, frame: Frame) -> None:
         """Adds answers to those that the next step gives; many at once are handed over before it is done."""
         self._answers.setdefault(query, []).append(frame)
+        self._given[query] += len(frame)
+        self.quota.check_answers(self._given[query], self._query_name(query))
         if self.hand_over is not None and len(frame) >= self.tuning.pairs // 2:
             self.hand_over(query, self._concatenated(query, self._answers.pop(query)))
 
@@ -250,6 +259,8 @@ class Shard:
         self._advance(watermark)
         answers = {query: self._concatenated(query, frames) for query, frames in self._answers.items()}
         self._answers = {}
+        self._given.clear()
+        self._check_state()
         return answers
 
     def _concatenated(self, query: int, frames: list[Frame]) -> Frame:
@@ -379,15 +390,42 @@ class Shard:
 
     def _where(self, place: int) -> str:
         """A step and the queries that it works for, as a person counts them."""
+        readers = [str(query + 1) for query in self._readers(place)]
+        of = f" of query {', '.join(readers)}" if readers else ""
+        return f"at the step {type(self.net.steps[place]).__name__}{of}"
+
+    def _readers(self, place: int) -> list[int]:
+        """The queries that a step works for."""
         step = self.net.steps[place]
-        readers = sorted(
-            query + 1
+        return sorted(
+            query
             for last, queries in self._results.items()
             if any(each == step for each in self.net.steps[last].walk())
             for query in queries
         )
-        of = f" of query {', '.join(map(str, readers))}" if readers else ""
-        return f"at the step {type(step).__name__}{of}"
+
+    def _query_name(self, number: int) -> str:
+        return list(self.queries)[number]
+
+    def _check_state(self) -> None:
+        """Refuses to hold more than the quota allows, be it remembered or on the way to the next step."""
+        self._unchecked = 0
+        if not self.quota.bounds_state or not self.operators:
+            return
+        held = [self._held(place) for place in range(len(self.operators))]
+        rows, size = map(sum, zip(*held, strict=True))
+        largest = held.index(max(held))
+        named = ", ".join(map(self._query_name, self._readers(largest)))
+        where = f"at the step {type(self.net.steps[largest]).__name__} of query {named}"
+        self.quota.check_state(rows, size + self.terms.nbytes, where)
+
+    def _held(self, place: int) -> tuple[int, int]:
+        """The rows that a step remembers or is still to look at, and their bytes."""
+        sizes = [store.size() for store in self.operators[place].stores]
+        if not isinstance(self.net.steps[place], Arriving):  # a batch is as large as it is
+            waiting = [frame for slot in self._inbox[place] for frame in slot]
+            sizes += [(len(frame), 8 * len(frame) * (len(frame.vars) + 2)) for frame in waiting]
+        return sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
 
     def _hand_on(self, place: int, frame: Frame) -> None:
         """Gives new rows of a step to those that read them; row-by-row steps take them on at once."""
@@ -398,6 +436,7 @@ class Shard:
             if not len(frame):
                 continue
             self.counts.give(place, len(frame))
+            self._unchecked += len(frame)
             stays = place in self._results
             if place in self.net.notifies:
                 self._notify_of_instants(self.net.notifies[place], frame)
@@ -412,6 +451,8 @@ class Shard:
                 self.answer(query, frame)
             if arrives and stays:
                 self._taken.append(frame.ids.reshape(-1))
+        if self._unchecked >= _LOOK:
+            self._check_state()
 
     def _notify_of_instants(self, number: int, frame: Frame) -> None:
         """The ends of what is derived are instants, as those of a stream's elements: who asks runs later."""

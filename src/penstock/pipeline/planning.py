@@ -12,6 +12,7 @@ from penstock.algebra.nodes import ParsedQuery, Statement
 from penstock.algebra.printing import to_sexpr
 from penstock.engine.digests import RulesIdentity
 from penstock.engine.program import Program
+from penstock.engine.quota import Quota
 from penstock.engine.remembering import remembered
 from penstock.engine.tuning import TUNING, Tuning
 from penstock.errors import Finding
@@ -202,6 +203,7 @@ def program(
     reasoning: Reasoning | None = None,
     changing: bool = False,
     entailed: RulePlan | None = None,
+    quota: Quota = Quota(),  # noqa: B008 — frozen
 ) -> Program:
     """Queries ready to run on so many shards: `penstock.runtime.run` runs it on Spark, `explain` shows it.
 
@@ -230,6 +232,7 @@ def program(
         key=key,
         reasoning=reasoning,
         changing=changing,
+        quota=quota,
         internal_queries=range(len(made.queries) - len(rules.constructs), len(made.queries)),
         rules=identity,
     )
