@@ -240,6 +240,10 @@ def test_windows_in_the_orders_of_published_texts(declared, language):
     assert parsed.query == parse_query(over("[RANGE PT10M STEP PT1M]", "rsp-ql")).query
 
 
+def test_windows_up_to_now_are_of_rsp_ql():
+    assert parse_query(over("[FROM NOW-PT10M TO NOW]", "rsp-ql")).language == "rsp-ql"
+
+
 def test_window_and_a_variable_ranges_over_the_windows():
     windows = "".join(f"FROM NAMED WINDOW :w{n} ON :s [RANGE PT{n}M]\n" for n in (1, 2, 3))
     head = f"{PROLOGUE}SELECT * {windows}"

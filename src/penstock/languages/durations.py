@@ -43,11 +43,10 @@ class DurationTranslator(TermTranslator):
             text = "".join(map(str, tree.children))
             length = self._short_duration(tree, text)
         else:
-            raise self.source.error(
-                f"{first} of what? A length of time has a unit",
-                first,
-                f"write PT{first}S for seconds, PT{first}M for minutes" if self.ISO else _UNIT_HINT,
-            )
+            hint = f"write PT{first}S for seconds, PT{first}M for minutes" if self.ISO else _UNIT_HINT
+            if self.units_too:
+                hint += f"; RSP-JS counts milliseconds, which is {first}ms"
+            raise self.source.error(f"{first} of what? A length of time has a unit", first, hint)
         if length.denominator != 1:
             hint = "seconds have six digits at most, as in PT0.000001S" if self.ISO else _UNIT_HINT
             raise self.source.error("this is finer than time, which has microseconds", tree, hint)

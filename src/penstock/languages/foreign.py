@@ -70,7 +70,7 @@ STREAM_LANGUAGES = (
         _words(r"\[ ?(?:RANGE \d|TRIPLES )[^\]]*SLIDE\b"),
         read_as=("cqels-cep", "rsp-ql", "c-sparql"),
     ),
-    Foreign("RSP-QL", _words(r"\[ ?RANGE -?P[\dT]"), read_as=("rsp-ql",)),
+    Foreign("RSP-QL", _words(r"\[ ?(?:RANGE -?P[\dT]|FROM NOW\b|ELEMENTS\b)"), read_as=("rsp-ql",)),
     Foreign(
         "RSP-QL",
         _words(r"\[ ?(?:RANGE|TRIPLES) [^\]]*\bSTEP\b"),

@@ -36,6 +36,7 @@ _CLOSING = {"{": "}", "(": ")", "[": "]"}
 _STRING_START = re.compile(r'"""|\'\'\'|"|\'')
 _BAD_ESCAPE = re.compile(r"\\(?![tbnrf\\\"'])(?:[uU][0-9A-Fa-f]*|.)?", re.S)
 
+_FROM = re.compile(r"\bFROM(?:\s+NAMED)?\s+\Z", re.I)
 _TWO_WORDS = {"GROUP": "GROUP BY", "ORDER": "ORDER BY"}
 _DECLARATIONS = ("BASE", "PREFIX")
 _OF_RUNS = ("FIRST", "LAST")
@@ -282,6 +283,8 @@ def _keyword_hint(
         if keyword in (*_DECLARATIONS, *hints.begin):
             inner = "; a query inside it has braces of its own, { SELECT … }" if keyword == "SELECT" else ""
             return f"another query begins here, but {unclosed}{inner}"
+    elif keyword == "GRAPH" and _FROM.search(source.text, 0, word.start()):
+        return "a graph of the dataset is named alone: FROM <…>, or FROM NAMED <…>"
     elif keyword in hints.in_braces:
         return "move it inside the braces of WHERE"
     if keyword in language.translator.INFIX:
