@@ -135,7 +135,8 @@ def _answers(case: Case, program: Program, restore: bool) -> list[Counter[Row]]:
                 payloads[shard].append(payload)
         before = watermark
         if latest != NEVER:
-            watermark = max(watermark, latest - case.lateness)
+            # When the streams are over, time has come to the last end of all (runtime/detection/watermark).
+            watermark = max(watermark, latest + 1 if batch is None else latest - case.lateness)
         for number in range(shards):
             moves = [(payloads[number], before, False), ([], watermark, batch is None)]
             for move in moves:

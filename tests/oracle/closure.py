@@ -39,6 +39,7 @@ from penstock.algebra import (
     Slice,
     TriplePattern,
     Union_,
+    Unless,
     Values,
     Var,
     ZeroOrMore,
@@ -295,6 +296,9 @@ def _uses(
     elif isinstance(node, Minus):
         yield from _uses(node.left, use, dataset)
         yield from _uses(node.right, absent, dataset)
+    elif isinstance(node, Unless):
+        yield from _uses(node.left, absent, dataset)
+        yield from _uses(node.right, absent, dataset)
     elif isinstance(node, Filter):
         yield from _uses(node.pattern, use, dataset)
         yield from _expression_uses(node.condition, absent, dataset)
@@ -398,6 +402,6 @@ def certainly_timed(node: Pattern, active: ActiveGraph, dataset: TimedDataset) -
         return other or certainly_timed(required, active, dataset)
     if isinstance(node, (Group, OrderBy, Slice)):
         return reads_a_stream(node, active, dataset)
-    if isinstance(node, EventSequence):
+    if isinstance(node, EventSequence | Unless):
         return True
     return certainly_timed(node.pattern, active, dataset)

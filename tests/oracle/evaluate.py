@@ -48,6 +48,7 @@ from penstock.algebra import (
     Slice,
     TriplePattern,
     Union_,
+    Unless,
     Values,
     Var,
 )
@@ -87,6 +88,7 @@ class Scope:
     base: str | None = None
     effort: Effort = field(default_factory=Effort)
     element: tuple[int, int] | None = None  # in event mode, the interval of the one that there is
+    last: int | None = None  # the last end of an element of any stream
 
     def span(self, instant: int | None) -> tuple[int | None, int | None]:
         """The interval of what is said of an instant: the instant, or the element that ends at it."""
@@ -339,6 +341,25 @@ def minus(node: Minus, scope: Scope) -> list[Solution]:
     return [one for one in required if not any(removed(one, other) for other in removing)]
 
 
+def unless(node: Unless, scope: Scope) -> list[Solution]:
+    """⟨μ, t₁, t₂ + d⟩ for each ⟨μ, t₁, t₂⟩ for which no ω′ that is compatible has t₂ < start(ω′) and end(ω′)
+    ≤ t₂ + d, if time comes to t₂ + d. A timeless ω has no deadline, a timeless ω′ holds at every instant.
+    """
+    required, absent = evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope)
+    scope.effort.spend(required, absent)
+
+    def hidden(one: Solution, other: Solution) -> bool:
+        by_then = other.timeless or (one.end < other.start and other.end <= one.end + node.within)
+        return compatible(one, other) and by_then
+
+    return [
+        replace(one, end=one.end + node.within)
+        for one in required
+        if not one.timeless and one.end + node.within <= scope.last
+        if not any(hidden(one, other) for other in absent)
+    ]
+
+
 def at_instants(solutions: list[Solution], scope: Scope, *others) -> list[Solution]:
     """Timeless solutions whose answer may change from instant to instant: one [t, t] each.
 
@@ -514,6 +535,7 @@ OPERATORS: dict[type, Callable] = {
     OuterJoin: outer_join,
     Union_: union,
     Minus: minus,
+    Unless: unless,
     Filter: filter_,
     Extend: extend,
     Group: group,

@@ -24,12 +24,15 @@ from oracle.stream_data import delayed, random_graphs, random_streams
 from oracle.vocabulary import BASE
 from penstock.algebra import STREAM, Construct, Query
 
-__all__ = ["NESTED", "REPEATED", "Case", "Row", "answers", "cases", "make_case", "parsed", "solved"]
+__all__ = ["DEADLINES", "NESTED", "REPEATED", "Case", "Row"]
+__all__ += ["answers", "cases", "make_case", "parsed", "solved"]
 
 NESTED = 1_000_000_000
 """Cases from this number on have paths with axes and tests."""
 REPEATED = 2_000_000_000
 """Cases from this number on have repetitions instead."""
+DEADLINES = 3_000_000_000
+"""Cases from this number on have UNLESS instead."""
 
 
 def make_case(seed: int, size: int = 22) -> Case:
@@ -51,7 +54,8 @@ def make_case(seed: int, size: int = 22) -> Case:
         depth=random.choice((1, 2, 2)),
         exists=random.random() < 0.2,
         nested=NESTED <= seed < REPEATED,
-        repeated=seed >= REPEATED,
+        repeated=REPEATED <= seed < DEADLINES,
+        deadlines=seed >= DEADLINES,
     )
     writer = QueryWriter(random, style)
     count = 1 if rules else random.choice((1, 1, 2))

@@ -59,10 +59,12 @@ def evaluate_query(
     effort: Effort | None = None,
 ) -> Answers:
     """The answers of one query; rules have already added their triples to the dataset."""
+    sources = (*dataset.default, *(source for graph in dataset.named.values() for source in graph))
+    last = max((instant for each in sources if each.is_stream for instant in each.instants), default=None)
     dataset = chosen(dataset, query.dataset)
     if query.scope == ELEMENT:
         return evaluate_in_elements(query, dataset, now, base, effort or Effort())
-    return _evaluate(query, dataset, now, base, effort or Effort())
+    return _evaluate(query, dataset, now, base, effort or Effort(), last=last)
 
 
 def _evaluate(
@@ -72,10 +74,11 @@ def _evaluate(
     base: str | None,
     effort: Effort,
     element: tuple[int, int] | None = None,
+    last: int | None = None,
 ) -> Answers:
     active = default_graph(dataset)
     instants = tuple(instants_of(query, dataset))
-    return evaluate_form(query, Scope(dataset, active, instants, now, base, effort, element))
+    return evaluate_form(query, Scope(dataset, active, instants, now, base, effort, element, last))
 
 
 def evaluate_in_elements(

@@ -57,6 +57,7 @@ class Style:
     nested: bool = False  # many paths, most of them with axes or tests
     exists: bool = False  # mostly EXISTS, and in it what depends on the outer solution
     repeated: bool = False  # most chains of groups have a repetition
+    deadlines: bool = False  # most chains of groups have UNLESS
 
 
 def names_in(parts: Iterable[Part]) -> tuple[str, ...]:
@@ -184,6 +185,10 @@ class QueryWriter:
                 following = self.bgp(2, resources, others)
             if self.chance(0.15):
                 following = Part(f"{following.text} {self.filter_on(following.names)}", following.names)
+            if self.style.deadlines and self.chance(0.6):
+                seconds = self.random.choice((1, 2, 3, 5, 8))
+                text += f' UNLESS {following.braced()} WITHIN "PT{seconds}S"'
+                continue  # what is absent binds nothing
             text += f" {self.random.choice(operators)} {following.braced()}"
             parts.append(following)
         return Part(text, names_in(parts))

@@ -33,6 +33,7 @@ from penstock.algebra.windows import Cuts, cut_alike
 from penstock.terms import NamedNode, Term
 
 if TYPE_CHECKING:
+    from penstock.algebra.deadlines import Unless
     from penstock.algebra.sequences import Background, EventSequence, InWindow, Timestamp
 
 # --- graph patterns ----------------------------------------------------------------------
@@ -551,4 +552,5 @@ Pattern = Union[
     "EventSequence",
     "Background",
     "Timestamp",
+    "Unless",
 ]

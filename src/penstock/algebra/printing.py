@@ -11,6 +11,7 @@ from penstock.algebra.relations import HULL
 from penstock.algebra.scopes import STREAM
 from penstock.algebra.windows import Kind, Report, WindowSpec
 from penstock.terms import XSD, BlankNode, Literal, NamedNode
+from penstock.timeline import format_duration
 
 _WIDTH = 88
 _NUMBERS = (XSD.integer, XSD.decimal, XSD.double)
@@ -27,7 +28,7 @@ _PATHS = {
 # Operators whose short first parts stay beside them: (Project (?a ?b) …
 _BESIDE = frozenset(
     ("Select", "Describe", "Project", "Extend", "Graph", "Values", "Group", "OrderBy", "Slice")
-    + ("Window", "Timestamp")
+    + ("Window", "Timestamp", "Unless")
     + ("Filter", "path")
 )
 _IRI_AT_END = re.compile(r'((?:".*"\^\^)?)<([^<>]*)>', re.S)
@@ -129,6 +130,8 @@ def _form(node) -> Form:
             interval = () if node.interval is HULL else (node.interval.value,)
             condition = () if node.condition is None else (_form(node.condition),)
             return (node.operator, *interval, _form(node.left), _form(node.right), *condition)
+        case a.Unless():
+            return ("Unless", format_duration(node.within), _form(node.left), _form(node.right))
         case a.Filter():
             return ("Filter", _form(node.condition), _form(node.pattern))
         case a.Extend():

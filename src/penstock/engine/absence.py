@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from penstock.algebra.relations import ENDED, JoinBounds, Side
+from penstock.algebra.relations import ENDED, JoinBounds, Limit, Side
 from penstock.columns.frame import Frame, Pairs
 from penstock.engine.chains import probe_pairs
 from penstock.engine.expressions import FALSE, TRUE, Evaluator
@@ -18,6 +18,7 @@ from penstock.engine.operators import BlockingOperator, Clock, Matcher, Operator
 from penstock.engine.store import Retention, Store, forever, until_end
 from penstock.plan import steps
 from penstock.plan.steps import Step
+from penstock.timeline import FOREVER, LATEST
 
 
 class Waiting:
@@ -191,6 +192,36 @@ class MinusOperator(AbsenceOperator):
         self.absent.add(absent)
         due = self.waiting.due(required, clock)
         yield due.take(~self.absent.found(due, sharing=True))
+
+
+class UnlessOperator(BlockingOperator):
+    """UNLESS … WITHIN: a row waits until time has passed its deadline."""
+
+    def __init__(self, step: steps.Unless, name: str, context: OperatorContext) -> None:
+        super().__init__(step, name, context)
+        self.required = self.store("required", step.vars, Retention(Limit(after_end=step.within)))
+        shared = tuple(var for var in step.vars if var in step.absent.vars)
+        until = Retention(step.join_bounds.latest_end(Side.RIGHT))
+        store = self.store("absent", shared, until, shared)
+        self.absent = Matcher(store, step.vars, shared, step.join_bounds)
+
+    def build_static_indexes(self) -> None:
+        self.absent.build_static_indexes()
+
+    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
+        required, absent = inputs
+        within = self.step.within
+        has_deadline = ~required.timeless_mask() & (required.end <= LATEST - within)
+        self.required.append(required.take(has_deadline))
+        self.absent.store.append(absent.project(self.absent.store.vars))
+        if clock.now == FOREVER:  # the streams are over, and time has come to the last end of all before
+            return
+        due = self.required.take(lambda rows: rows.end + within < clock.now)
+        deadline = due.end + within
+        found = np.zeros(len(due), bool)
+        for rows, _, _ in self.absent.pairs(Frame(due.vars, due.ids, due.end, deadline)):
+            found[rows] = True
+        yield Frame(due.vars, due.ids, due.start, deadline).take(~found)
 
 
 class ExistsMarkOperator(AbsenceOperator):

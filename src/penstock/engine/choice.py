@@ -42,6 +42,7 @@ _STAYING: dict[type[Step], Callable[..., Operator]] = {
     steps.LeftJoin: absence.LeftJoinOperator,
     steps.Minus: absence.MinusOperator,
     steps.ExistsMark: absence.ExistsMarkOperator,
+    steps.Unless: absence.UnlessOperator,
     steps.Aggregated: instants.AggregatedOperator,
     steps.Ordered: instants.OrderedOperator,
     steps.Asked: instants.AskedOperator,

@@ -232,6 +232,12 @@ class _Search:
                     f" what begins and ends one ({_count(self.given(step.required))} of"
                     f" {self._patterns(step.required)}), or time has not passed its end"
                 )
+            case steps.Unless():
+                return (
+                    f"UNLESS left none of {_count(self.given(step.required))} of"
+                    f" {self._patterns(step.required)}: {self._patterns(step.absent)} came within"
+                    f" {format_duration(step.within)}, or time has not passed the deadline"
+                )
             case steps.Minus():
                 return f"MINUS removed all {_count(self.given(step.required))}"
             case steps.Sliced():

@@ -7,11 +7,15 @@ from collections.abc import Callable, Sequence
 from lark import Token, Tree
 
 from penstock.algebra import nodes as a
+from penstock.algebra.facts import placed
 from penstock.algebra.relations import ALLEN, EQUALS, SEQ, Relation, Side
+from penstock.errors import InputError
 from penstock.languages.groups import GroupParts, with_filter
 from penstock.languages.queries import SparqlTranslator
 from penstock.languages.registrations import RegistrationTranslator
 from penstock.languages.sequences import SequenceTranslator, Written
+from penstock.terms import XSD
+from penstock.timeline import LONGEST, exact_duration
 
 Operator = Callable[[GroupParts, GroupParts], a.Pattern]
 
@@ -37,6 +41,8 @@ def equalsoptional(left: GroupParts, right: GroupParts) -> a.Pattern:
     return a.OuterJoin(with_filter(*left), pattern, EQUALS, condition=condition)
 
 
+_OPERANDS = ("group_graph_pattern", "repetition", "deadline")
+_DEADLINE = 'write { … } UNLESS { … } WITHIN "PT15M"^^xsd:duration'
 _BETWEEN = "it stands between two groups that are not repeated: { … } SEQ { … }+ SEQ { … }"
 
 
@@ -57,10 +63,18 @@ class EpSparqlTranslator(SequenceTranslator, RegistrationTranslator):
     def infix_chain(self, children: list[Tree | Token]) -> a.Pattern:
         if _repeated(children[0]):
             raise self._not_between(children[0])
+        for operator, group in zip([None, *children[1::2]], children[::2], strict=True):
+            if group.data == "deadline" and (operator is None or operator.type != "UNLESS"):
+                raise self.source.error("WITHIN says until when UNLESS waits", group.children[1], _DEADLINE)
         return super().infix_chain(children)
 
     def combined(self, parts: GroupParts, operators: Sequence[Token], groups: Sequence[Tree]) -> GroupParts:
         """SEQs with a repetition among what they combine are one sequence (decision 0013)."""
+        if operators[0].type == "UNLESS":
+            for operator, group in zip(operators, groups, strict=True):
+                unless = self._unless(with_filter(*parts), operator, group)
+                parts = placed(unless, self.source.span_of(operator)), None
+            return parts
         repeated = [group for group in groups if _repeated(group)]
         if not repeated:
             return super().combined(parts, operators, groups)
@@ -78,6 +92,23 @@ class EpSparqlTranslator(SequenceTranslator, RegistrationTranslator):
             written.append(Written(member, place, group))
         return self.event_sequence(written, first), None
 
+    def _unless(self, required: a.Pattern, operator: Token, group: Tree) -> a.Pattern:
+        if group.data != "deadline":
+            raise self.source.error("UNLESS does not say until when: WITHIN is missing", operator, _DEADLINE)
+        absent, _, length = group.children
+        literal = self.constant(length)
+        if literal.datatype not in (XSD.duration, XSD.dayTimeDuration, XSD.string):
+            raise self.source.error("a length of time is an xsd:duration", length, _DEADLINE)
+        try:
+            within = exact_duration(literal.value)
+        except InputError as problem:
+            raise self.source.error(problem.message, length, problem.hint) from None
+        if within <= 0 or within.denominator != 1 or within >= LONGEST:
+            raise self.source.error(
+                "UNLESS waits some time: whole microseconds, and less than 9,999 years", length, _DEADLINE
+            )
+        return a.Unless(required, self.group(absent), int(within))
+
     def _not_between(self, tree: Tree):
         plus = tree.children[1]
         return self.source.error("nothing says where this repetition begins or ends", plus, _BETWEEN)
@@ -90,7 +121,7 @@ class EpSparqlTranslator(SequenceTranslator, RegistrationTranslator):
             (
                 index
                 for index, child in enumerate(tree.children)
-                if isinstance(child, Tree) and child.data not in ("group_graph_pattern", "repetition")
+                if isinstance(child, Tree) and child.data not in _OPERANDS
             ),
             len(tree.children),
         )

@@ -20,6 +20,7 @@ from penstock.errors import QueryError
 from penstock.functions import chance
 from penstock.plan import steps, system_columns
 from penstock.plan.analysis import bounds, reads, variables, walk
+from penstock.plan.analysis.deadlines import refuse_deadlines
 from penstock.plan.analysis.walk import conjuncts
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context
@@ -45,6 +46,7 @@ def compile_query(
 ) -> Step:
     """The plan of a whole query; its last step gives the answers."""
     compiler = Compiler(query)
+    refuse_deadlines(query, feeds=feeds)
     if query.continuous is not None:
         context = Context(catalog.dataset_of(query), instants, key)
         return compiler.reported(query, catalog, context, feeds=feeds)
@@ -312,6 +314,15 @@ class Compiler(RepetitionCompiler):
             required = context.outer.tagged(required)
         required = self._at_elements(required, context, reads.absence_in_stream(node, context.dataset))
         return steps.Minus(required, absent, context.passing)
+
+    def _unless(self, node: a.Unless, context: Context) -> Step:
+        if context.outer is not None:
+            raise QueryError(
+                "UNLESS inside EXISTS cannot be asked for each outer solution",
+                hint="let both sides of UNLESS bind the variables that they share with what is outside",
+            )
+        required, absent = (self.pattern(child, below) for child, below in self._children(node, context))
+        return steps.Unless(required, absent, node.within)
 
     # --- filters and expressions ---
 

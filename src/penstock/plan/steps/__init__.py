@@ -6,7 +6,15 @@ of them are always bound (`certain`), and whether its rows depend on a stream.
 """
 
 from penstock.plan.steps.instants import Aggregated, Asked, Ordered, Sliced
-from penstock.plan.steps.joins import CorrelationTag, ExistsMark, Join, LeftJoin, Minus, OuterBindings
+from penstock.plan.steps.joins import (
+    CorrelationTag,
+    ExistsMark,
+    Join,
+    LeftJoin,
+    Minus,
+    OuterBindings,
+    Unless,
+)
 from penstock.plan.steps.leaves import InlineData, PerElement, Scan, Triple
 from penstock.plan.steps.repetitions import Runs, RunsBetween
 from penstock.plan.steps.results import TRIPLE, Constructed
@@ -78,6 +86,7 @@ __all__ = [
     "InlineData",
     "Timeless",
     "Unique",
+    "Unless",
     "Vars",
     "Windowed",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 from penstock.algebra.nodes import Expression
 from penstock.algebra.relations import ANY, HULL, IntervalRule, JoinBounds, Relation, Side
@@ -178,6 +179,38 @@ class Minus(Absence):
     @property
     def vars(self) -> Vars:
         return self.required.vars
+
+
+AFTER = Relation(
+    "AFTER",
+    (("ls", "<", "rs"), ("re", "<=", "le")),
+    "After",
+    "the second after the start, by the end",
+)
+
+
+@step_class
+class Unless(Absence):
+    """Required rows, each until `within` after its end, if nothing of `absent` is between these two."""
+
+    required: Step
+    absent: Step
+    within: int
+
+    instants: ClassVar[Streams] = frozenset()
+
+    @property
+    def vars(self) -> Vars:
+        return self.required.vars
+
+    @property
+    def longest(self) -> int | None:
+        return None if self.required.longest is None else self.required.longest + self.within
+
+    @cached_property
+    def join_bounds(self) -> JoinBounds:
+        """How what is absent lies to the time from a row's end to its deadline."""
+        return JoinBounds(AFTER, longest=(self.within, self.absent.longest))
 
 
 @step_class
