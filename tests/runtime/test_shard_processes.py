@@ -83,6 +83,13 @@ assert step([(1, 50)], 45) == [(1, 40, 4)]
 print("processes", spawner, second, flush=True)
 if sys.argv[2] == "ended":
     os.unlink(job.path)
+elif sys.argv[2].startswith("busy"):
+    import threading, time
+    threading.Thread(target=step, args=([(7_777_777, 60)], 55), daemon=True).start()
+    time.sleep(1)
+    print("busy", flush=True)
+    if sys.argv[2] == "busy, ended":
+        os.unlink(job.path)
 elif sys.argv[2] == "moved":
     # Another executor has stepped the shard in the next batch, and that one is finished.
     (commits / str(batch)).touch()
@@ -167,6 +174,16 @@ def test_hosts_keep_restore_fail_and_end(tmp_path, ending):
         process.wait()
         assert gone(host) and gone(spawner), "nothing may be left when the daemon is killed"
         assert not list(tmp_path.glob("shards-*")), "the spawner clears its sockets away"
+
+
+@pytest.mark.parametrize("ending", ["busy, ended", "busy, killed"])
+def test_hosts_end_with_their_run_in_the_middle_of_a_step(tmp_path, ending):
+    with running(tmp_path, ending) as (process, spawner, host):
+        assert process.stdout.readline() == "busy\n"
+        if ending == "busy, killed":
+            process.send_signal(signal.SIGKILL)
+        assert gone(host, 10.0), "a step may take minutes"
+        assert gone(spawner, 10.0) == (ending == "busy, killed")
 
 
 def test_a_host_ends_whose_shard_has_moved_elsewhere(tmp_path):

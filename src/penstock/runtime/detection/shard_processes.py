@@ -6,11 +6,11 @@ from the store costs far more than the batch. So workers only pass a step on to 
 shard process on the same machine. Shard processes are forked from a *spawner*, which the daemon that
 also forks the workers starts before anything else, with everything imported.
 
-A shard process ends when its run's job file is gone or replaced, or when the spawner is. It also ends when
-its shard has moved to another machine or executor: every shard takes part in every batch, so a shard process
-is not wanted any more when the checkpoint shows a finished batch that it has not stepped. The state
-store remains the truth: a shard process that is missing is started again, and one that is at another
-state than the store is restored.
+A shard process ends when its run's job file is gone or replaced, or when the spawner is; in the middle of a
+step, which may take minutes, the spawner ends it. It also ends when its shard has moved to another machine or
+executor: every shard takes part in every batch, so a shard process is not wanted any more when the checkpoint
+shows a finished batch that it has not stepped. The state store remains the truth: a shard process that is
+missing is started again, and one that is at another state than the store is restored.
 """
 
 from __future__ import annotations
@@ -59,13 +59,9 @@ def start_spawner() -> None:
     directory = tempfile.mkdtemp(prefix="shards-", dir=base)
     address = os.path.join(directory, "spawner")
     os.environ[SPAWNER] = address
+    spawner = _Spawner(directory)
     with _listening(address) as listener:
-        _fork(
-            listener,
-            lambda: _Spawner(directory).answer,
-            lambda: True,
-            lambda: shutil.rmtree(directory, ignore_errors=True),
-        )
+        _fork(listener, lambda: spawner.answer, spawner.look, spawner.end)
 
 
 def _listening(address: str) -> socket.socket:
@@ -88,7 +84,7 @@ def _fork(
         return pid
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run ends us, not the terminal
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for processes that end
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the spawner asks after its own
         _serve(listener, make(), lambda: os.getppid() == parent and is_wanted())
         at_end()
     finally:
@@ -138,6 +134,22 @@ class _Spawner:
         self.directory = directory
         self.count = 0
         self.processes: dict[tuple[str, int], tuple[str, int]] = {}
+        self.hosts: dict[int, _ShardProcess] = {}  # by process
+
+    def look(self) -> bool:
+        """Ends the processes whose run is over, whatever they are at; True: the spawner itself is wanted."""
+        for key, (_, pid) in list(self.processes.items()):
+            if not _is_alive(pid):
+                self._forget(key)
+            elif not self.hosts[pid].is_wanted():
+                _kill(pid)
+                self._forget(key)
+        return True
+
+    def end(self) -> None:
+        for _, pid in self.processes.values():
+            _kill(pid)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def answer(self, request: tuple[JobReference, int, str | None]) -> str:
         reference, number, failed = request
@@ -146,8 +158,7 @@ class _Spawner:
             # A shard process that is dying may look alive for a moment yet, or may hang.
             _kill(self.processes[key][1])
             self._forget(key)
-        for each in [each for each, process in self.processes.items() if not _is_alive(process[1])]:
-            self._forget(each)
+        self.look()
         if key not in self.processes:
             self.count += 1
             address = os.path.join(self.directory, str(self.count))
@@ -155,25 +166,28 @@ class _Spawner:
             with _listening(address) as listener:
                 pid = _fork(listener, lambda: process.answer, process.is_wanted, lambda: None)
             self.processes[key] = (address, pid)
+            self.hosts[pid] = process
         return self.processes[key][0]
 
     def _forget(self, key: tuple[str, int]) -> None:
-        address, _ = self.processes.pop(key)
+        address, pid = self.processes.pop(key)
+        del self.hosts[pid]
         with contextlib.suppress(OSError):
             os.unlink(address)
 
 
 def _is_alive(pid: int) -> bool:
+    """Whether a child lives; its number is nobody else's until it was asked for."""
     try:
-        os.kill(pid, 0)
-    except OSError:
+        return os.waitpid(pid, os.WNOHANG) == (0, 0)
+    except ChildProcessError:
         return False
-    return True
 
 
 def _kill(pid: int) -> None:
     with contextlib.suppress(OSError):
         os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
 
 class _ShardProcess:
@@ -188,7 +202,8 @@ class _ShardProcess:
         self._next_look = 0.0
 
     def is_wanted(self) -> bool:
-        return _identity(self.reference.path) == self.file and not self._is_passed_over()
+        there = _identity(self.reference.path)
+        return there is not None and there == self.file and not self._is_passed_over()
 
     def _is_passed_over(self) -> bool:
         """Whether a batch is finished in which the shard was elsewhere."""
