@@ -108,9 +108,9 @@ def _batch(job: Job, tasks: list[Task], shards: list[_LiveShard], statistics: Ru
 def _rows(job: Job, tasks: list[Task]) -> Iterable[SentRow]:
     """What the splits of a batch send to the shards."""
     for task in tasks:
-        parts = [take_in(job, split, task.knowledge) for split in task.splits]
+        parts = [part for split in task.splits for part in take_in(job, split, task.knowledge)]
         if task.control is not None:
-            parts.append(announce(job, task.control))
+            parts += announce(job, task.control)
         for part in parts:
             yield from map(SentRow._make, zip(*(column.to_pylist() for column in part.columns), strict=True))
 

@@ -9,6 +9,8 @@ exchange is the watermark known, and if that is before it, the split is read onc
 from __future__ import annotations
 
 import json
+import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
 import pyarrow as pa
@@ -80,15 +82,22 @@ def _decoder_for(job: Job, stream: int, knowledge: int) -> SplitDecoder:
     return _decoders[key]
 
 
-def _batch(rows: list[tuple]) -> pa.RecordBatch:
-    columns = [
-        pa.array(column, type=field.type)
-        for column, field in zip(zip(*rows, strict=True), ARROW_SCHEMA, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=ARROW_SCHEMA)
+def _batches(rows: Iterable[tuple]) -> Iterator[pa.RecordBatch]:
+    """A batch for each row: so its payload, which may be large, is not copied."""
+    for *row, payload in rows:
+        columns = [
+            pa.array([value], type=field.type) for value, field in zip(row, ARROW_SCHEMA, strict=False)
+        ]
+        columns.append(pa.nulls(1, pa.binary()) if payload is None else _as_binary(payload))
+        yield pa.RecordBatch.from_arrays(columns, schema=ARROW_SCHEMA)
 
 
-def take_in(job: Job, split: Split, knowledge: int = 0) -> pa.RecordBatch:
+def _as_binary(payload: bytes) -> pa.Array:
+    offsets = pa.py_buffer(struct.pack("=2i", 0, len(payload)))
+    return pa.Array.from_buffers(pa.binary(), 1, [None, offsets, pa.py_buffer(payload)])
+
+
+def take_in(job: Job, split: Split, knowledge: int = 0) -> Iterator[pa.RecordBatch]:
     """Decode one split and route it: the rows that it sends into the exchange.
 
     `knowledge` is the version of static knowledge that holds for its elements.
@@ -126,7 +135,7 @@ def take_in(job: Job, split: Split, knowledge: int = 0) -> pa.RecordBatch:
         origin = {"earliest": int(occurrences.instants[0]), "split": split.to_json()}
         key = job.keys[split.order % len(job.keys)]
         rows.append((key, ORIGIN, split.order, split.stream, NEVER, 0, 0, 0, json.dumps(origin).encode()))
-    return _batch(rows)
+    return _batches(rows)
 
 
 def late_elements(job: Job, origin: bytes, watermark: int, knowledge: int = 0) -> bytes | None:
@@ -138,7 +147,7 @@ def late_elements(job: Job, origin: bytes, watermark: int, knowledge: int = 0) -
     return to_ipc(_decoder_for(job, split.stream, knowledge).late(split, watermark))
 
 
-def announce(job: Job, control: Control) -> pa.RecordBatch:
+def announce(job: Job, control: Control) -> Iterator[pa.RecordBatch]:
     """Tell every shard how far the streams are."""
     said = json.dumps(asdict(control)).encode()
-    return _batch([(key, CONTROL, -1, -1, NEVER, 0, 0, 0, said) for key in job.keys])
+    return _batches((key, CONTROL, -1, -1, NEVER, 0, 0, 0, said) for key in job.keys)

@@ -49,9 +49,9 @@ class ElementReader(FileStreamReader):
         with carried():
             job = self.job.load()
             if partition.task.control is not None:
-                yield announce(job, partition.task.control)
+                yield from announce(job, partition.task.control)
             for split in partition.task.splits:
-                yield take_in(job, split, partition.task.knowledge)
+                yield from take_in(job, split, partition.task.knowledge)
 
 
 class ElementSource(FileSource):
