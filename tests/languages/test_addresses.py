@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock import Engine, pipeline
+from penstock import Engine, cli, pipeline
 from penstock.errors import UsageError
 from penstock.languages import parse_query
 from penstock.rules.reading import read_file
@@ -99,3 +99,15 @@ def test_rules_of_a_file_have_its_address(tmp_path):
     path.write_text("INSERT { ?x a <D> } WHERE { ?x a <C> }")
     (rule,) = read_file(path).rules
     assert f"{tmp_path.as_uri()}/D" in str(rule)
+
+
+def test_the_command_line_completes_by_base_or_by_the_files_address(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rspql").write_text(RSPQL)
+    (tmp_path / "s.trig").write_text("<urn:e#t=2026-01-01T00:00:30Z> { <http://e/a> <http://e/p> 1 }")
+    assert cli.call(["check", "q.rspql", "--base", "http://b/", "--stream", "http://b/in=s.trig"]) == 0
+    assert cli.call(["check", "q.rspql", "--stream", f"{tmp_path.as_uri()}/in=s.trig"]) == 0
+    capsys.readouterr()
+    assert cli.call(["check", "q.rspql", "--stream", "s.trig"]) == 1
+    assert f"--stream '{tmp_path.as_uri()}/in=SOURCE'" in capsys.readouterr().err.replace("\n", "")
+    assert cli.call(["check", "q.rspql", "--base", "b"]) == 2

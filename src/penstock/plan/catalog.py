@@ -10,6 +10,7 @@ into a graph with a name: that is a named graph like any other.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -256,10 +257,17 @@ def unknown_source(iri: str, known: Iterable[str]) -> QueryError:
 
 def unknown_source_hint(iri: str, known: Iterable[str]) -> str:
     """What to do about an IRI that nothing is registered under."""
-    close = difflib.get_close_matches(iri, list(known), n=1)
+    close = difflib.get_close_matches(iri, [each for each in known if _named_alike(iri, each)], n=1)
     if close:
         return f"did you mean <{close[0]}>?"
     return f"register it with --stream '{iri}=SOURCE' or --graph '{iri}=FILE'"
+
+
+def _named_alike(iri: str, other: str) -> bool:
+    """Whether the ends of two IRIs are alike; that they are of one directory says nothing."""
+    common = os.path.commonprefix((iri, other))
+    own = max(common.rfind("/"), common.rfind("#")) + 1
+    return bool(difflib.get_close_matches(iri[own:], [other[own:]]))
 
 
 def assumed_catalog(queries: Sequence[Query]) -> Catalog:
