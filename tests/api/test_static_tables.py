@@ -207,3 +207,14 @@ def test_a_map_is_suggested(capfd):
     shown = capfd.readouterr()
     assert '"aboutUrl": "http://example.org/{room}"' in shown.out and '"datatype": "date"' in shown.out
     assert not shown.err
+
+
+@pytest.mark.parametrize(
+    ("times", "told"), [(["03/04/2026", "05/06/2026"], True), (["13/04/2026", "1.5.2026"], False)]
+)
+def test_whoever_gets_two_orders_of_day_and_month_is_told(times, told, capfd):
+    Path("t.csv").write_text("\n".join(["v,when", *(f"1,{each}" for each in times)]) + "\n")
+    assert cli.call(["map", "t.csv"]) == 0
+    shown = capfd.readouterr()
+    assert ("cells that can be read both ways are rejected" in shown.err) == told
+    assert ('"MM/dd/yyyy"' in shown.out) == told

@@ -165,3 +165,21 @@ def test_a_table_of_triples_needs_no_map(expected):
     engine = penstock.Engine(master="local[2]").add_stream(polars.DataFrame(rows))
     engine.add_query("SELECT ?s WHERE { ?s <http://e/in> ?o }")
     assert len(engine.answers()) == len(ROWS)
+
+
+def test_a_table_of_spark_is_static_knowledge(spark, tmp_path):
+    rooms = {
+        "tableSchema": {
+            "aboutUrl": "http://e/room/{id}",
+            "columns": [{"name": "floor", "propertyUrl": "http://e/f"}],
+        }
+    }
+    known = [{"id": "r 0", "floor": 3}]
+    pq.write_table(pa.Table.from_pylist(known), tmp_path / "rooms.parquet")
+    found = []
+    for source in (spark.createDataFrame(known), tmp_path / "rooms.parquet"):
+        engine = penstock.Engine(master="local[2]").add_stream(pandas.DataFrame(ROWS), map=MAP)
+        engine.add_graph(source, map=rooms)
+        engine.add_query("SELECT ?s ?f WHERE { ?s <http://e/in> ?room . ?room <http://e/f> ?f }")
+        found.append(len(engine.answers()))
+    assert found == [30, 30]

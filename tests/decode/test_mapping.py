@@ -678,6 +678,7 @@ def test_lists_of_formats_that_make_no_sense(formats, said):
          {"format": ["iso", "dd.MM.yyyy HH:mm X"]}),
         (["2026-05-01T08:00:00Z", "2026-05-01T08:01Z", "1777622400"], {"format": ["iso", "epoch-s"]}),
         (["2026-05-01T08:00:00Z", "soon"], None),
+        (["1777622400", "1777622401"], None),  # of a column that is not called so
     ],
 )  # fmt: skip
 def test_the_suggestion_knows_how_times_are_written(texts, expected):

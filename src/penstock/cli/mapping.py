@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -46,10 +47,13 @@ def map_(
     found = suggest_for(table, format, static=static or None)
     typer.echo(suggested_text(found))
     formats = found.get(TIME, {}).get("format")
-    if isinstance(formats, list) and {"dd", "MM"} <= {each[:2] for each in formats}:
+    swapped = [
+        re.sub("dd|MM", lambda part: {"dd": "MM", "MM": "dd"}[part[0]], each) for each in formats or ()
+    ]
+    if isinstance(formats, list) and set(formats) & set(swapped):
         show_note(
-            "the time is written with the day first and with the month first: cells that could be both are"
-            " rejected; leave out the formats that are not meant"
+            "the day or the month may come first: cells that can be read both ways are rejected;"
+            " leave out the format that is not meant"
         )
     if not static and TIME not in found:
         show_note(

@@ -191,7 +191,10 @@ def _time_column(columns: dict[str, pa.Array]) -> str | None:
     if named:
         return named
     others = {n: v for n, v in columns.items() if pa.types.is_timestamp(v.type) or pa.types.is_date(v.type)}
-    others |= {n: v for n, v in columns.items() if is_text(v.type) and _is_time(v) is not None}
+    for name, values in columns.items():  # but numbers may be anything
+        told = _is_time(values) if is_text(values.type) else None
+        if told is not None and told.get("format") not in list(EPOCHS):
+            others[name] = values
     return next(iter(others), None)
 
 
