@@ -424,6 +424,26 @@ def test_a_window_that_no_pattern_looks_at():
     assert codes(text) == ["unread-window"]
 
 
+@pytest.mark.parametrize(
+    ("before", "absent", "after", "found"),
+    [
+        ("?x :of ?s ; :v ?a", "?m :of ?s ; :v ?t", "?y :of ?s ; :v ?b", True),
+        ("?s :v ?a FILTER (?a > 80)", "?s :v ?t", "?s :fails true", True),  # what is before it is one
+        ("?s :starts true", "?s ?any ?t", "?s :fails true", True),
+        ("?s :v ?a", "?s :v ?t FILTER (?t > 5)", "?s :v ?b", False),
+        ("?s :v ?a", "?s :v 7", "?s :v ?b", False),
+        ("?s :v ?a", "?s :v ?t ; :w ?t", "?s :v ?b ; :w ?c", False),  # of one value both
+        ("?x :of ?s", "?m :of ?s ; :v ?t", "?s :fails true", False),
+        ("?s :v ?a", "?s :serviced true", "?s :v ?b", False),
+    ],
+)
+def test_a_negated_member_that_a_neighbour_is_hides_all(before, absent, after, found):
+    window = "SELECT ?s FROM NAMED WINDOW :W ON :s [RANGE 1h] WHERE { WINDOW :W { %s } }"
+    text = window % f"SEQ({{ {before} }}, !{{ {absent} }}, {{ {after} }})"
+    assert codes(text) == (["hides-itself"] if found else [])
+    assert codes(window % f"SEQ({{ {before} }}, !{{ {absent} }})") == []  # after it is after it
+
+
 def test_what_windows_read_is_read():
     parsed = parse_query(PREFIXES + WINDOW.format("RANGE PT1M"))
     catalog = Catalog((StreamName(iri("s").value), StreamName(iri("t").value)))

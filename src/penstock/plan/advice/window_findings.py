@@ -3,6 +3,7 @@
 window-gaps         a window that slides by more than its width: what falls between is in none
 unbounded-window    a window that nothing ever leaves
 unread-window       a window that no pattern looks at; it reports all the same
+hides-itself        !{ B } in a SEQ, where what comes before or after it is such a B itself
 equal-readings      COUNT, SUM or AVG over a window as a graph, where equal readings of two elements are one
 """
 
@@ -11,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.algebra.base import Vars, variables_among
-from penstock.algebra.nodes import Aggregate, ParsedQuery, TriplePattern, Var
+from penstock.algebra.nodes import (
+    Aggregate,
+    EventSequence,
+    ParsedQuery,
+    PathPattern,
+    Pattern,
+    TriplePattern,
+    Var,
+)
 from penstock.algebra.windows import Kind, View, WindowSpec
 from penstock.errors import Finding
 from penstock.plan.analysis.leaves import Leaf, leaves
@@ -61,6 +70,64 @@ def window_findings(parsed: ParsedQuery, dataset: ActiveDataset, catalog: Catalo
 
     if continuous.view is View.GRAPH:
         yield from _equal_readings(parsed, dataset, catalog)
+    else:
+        yield from _hides_itself(parsed)
+
+
+def _hides_itself(parsed: ParsedQuery) -> Iterator[Finding]:
+    """What must not lie between two members, and one of these always is: ends count as between."""
+    spans = dict(parsed.spans)
+    for node in nodes(parsed.query.pattern):
+        if not isinstance(node, EventSequence) or node.absent in (None, 0, len(node.members) - 1):
+            continue
+        absent = node.members[node.absent].pattern
+        shared = frozenset().union(*(possible(each.pattern) for each in node.members if each.single))
+        beside = (node.members[node.absent - 1], node.members[node.absent + 1])
+        if any(each.single and _are_in(absent.leaves, _triples(each.pattern), shared) for each in beside):
+            yield Finding(
+                "hides-itself",
+                "what stands beside this negated member matches it, and an end counts as between: where"
+                " events are instants, nothing is found",
+                "the last event before another one is LAST of a run: SEQ({ … }+ (LAST(?v) AS ?v), { … })",
+                next(
+                    (spans[var] for var in sorted(possible(absent) - shared, key=str) if var in spans), None
+                ),
+            )
+
+
+def _triples(pattern: Pattern) -> tuple[TriplePattern | PathPattern, ...]:
+    """The triples of a member, below its filters."""
+    while not pattern.leaves and len(pattern.parts) == 1:
+        [pattern] = pattern.parts
+    return pattern.leaves
+
+
+def _are_in(
+    some: Sequence[TriplePattern | PathPattern], others: Sequence[TriplePattern | PathPattern], kept: Vars
+) -> bool:
+    """Whether all of some triples are among others, if variables that are not `kept` may be any term."""
+    if not all(isinstance(each, TriplePattern) for each in some) or not some:
+        return False
+
+    def fits(place: int, terms: dict) -> bool:
+        return place == len(some) or any(
+            fits(place + 1, found)
+            for other in others
+            if isinstance(other, TriplePattern)
+            and (found := _named(some[place], other, kept, terms)) is not None
+        )
+
+    return fits(0, {})
+
+
+def _named(one: TriplePattern, other: TriplePattern, kept: Vars, terms: dict) -> dict | None:
+    """What the variables of a triple stand for if it is another one; None if it cannot be."""
+    found = dict(terms)
+    for wanted, term in zip(one, other, strict=True):
+        free = isinstance(wanted, Var) and wanted not in kept
+        if (found.setdefault(wanted, term) if free else wanted) != term:
+            return None
+    return found
 
 
 def _equal_readings(parsed: ParsedQuery, dataset: ActiveDataset, catalog: Catalog) -> Iterator[Finding]:
