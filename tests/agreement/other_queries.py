@@ -93,7 +93,9 @@ class Checkpoint:
                 for shard, payload in program.route(stream, occurrences_of(arrived, program.key)):
                     payloads[shard].append(payload)
             if self.latest != NEVER:
-                self.watermark = max(self.watermark, self.latest - case.lateness)
+                # When the streams are over, time has come to the last end of all.
+                time = self.latest + 1 if batch is None else self.latest - case.lateness
+                self.watermark = max(self.watermark, time)
             for shard, mine, chunks in zip(shards, payloads, self.stored, strict=True):
                 for query, table in shard.answers(mine, self.watermark, batch is None):
                     found[query] += table_rows(table)
