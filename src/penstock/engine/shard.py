@@ -143,7 +143,8 @@ class Shard:
         """Adds answers to those that the next step gives; many at once are handed over before it is done."""
         self._answers.setdefault(query, []).append(frame)
         self._given[query] += len(frame)
-        self.quota.check_answers(self._given[query], self._query_name(query))
+        if self.quota.answers is not None:
+            self.quota.check_answers(self._given[query], self._query_name(query))
         if self.hand_over is not None and len(frame) >= self.tuning.pairs // 2:
             self.hand_over(query, self._concatenated(query, self._answers.pop(query)))
 
