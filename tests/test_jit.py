@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import penstock
+from penstock import jit
 from penstock.jit import _named
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
@@ -125,3 +127,28 @@ def test_imports_are_found(text, names):
 
 def test_imports_of_a_package_are_relative_to_itself():
     assert list(_named("from .a import b", "here.there", is_package=True)) == ["here.there.a.b"]
+
+
+def test_code_that_cannot_be_kept_is_told(monkeypatch, tmp_path):
+    """Once, with the directory and the variable that names another one."""
+
+    def refused(function):
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr(jit, "_not_kept", [])
+    assert jit.not_kept() is None
+    monkeypatch.setattr(jit, "_KernelCache", refused)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    assert jit.njit()(lambda x: x + 1)(1) == 2, "slower, but right"
+    assert (
+        str(Path(__file__).parent / "__pycache__") in jit.not_kept() and "NUMBA_CACHE_DIR" in jit.not_kept()
+    )
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/nowhere")
+    assert "/nowhere (NUMBA_CACHE_DIR)" in jit.not_kept()
+    (tmp_path / "s.nq").write_text('<urn:a> <urn:p> "1" <urn:e#t=2024-01-01T00:00:00Z> .\n')
+    engine = penstock.Engine(spark=None)
+    engine.add_stream(tmp_path / "s.nq")
+    engine.add_query("SELECT ?a { ?a <urn:p> ?x }")
+    with pytest.warns(penstock.PenstockWarning, match="compiled code cannot be kept") as told:
+        engine.answers()
+    assert len(told) == 1

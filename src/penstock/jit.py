@@ -41,11 +41,31 @@ def njit(*, cache: bool = True, allocates: bool = True, **options: Any) -> Calla
         dispatcher = numba.njit(_nrt=allocates, **options)(function)
         if cache:
             # Without a place to write, every process compiles anew: slower, but right.
-            with contextlib.suppress(OSError, RuntimeError):
+            try:
                 dispatcher._cache = _KernelCache(function)
+            except (OSError, RuntimeError):
+                _not_kept.append(os.path.join(os.path.dirname(function.__code__.co_filename), "__pycache__"))
         return dispatcher
 
     return compiled
+
+
+_not_kept: list[str] = []
+
+
+def not_kept() -> str | None:
+    """Why compiled code is not kept for the next process, and what to do; None if it is."""
+    if not _not_kept:
+        return None
+    given = os.environ.get(MOVED_BY)
+    place = f"{given} ({MOVED_BY})" if given else f"{_not_kept[0]}, nor in the user's cache directory"
+    return (
+        f"compiled code cannot be kept in {place}: every run compiles its kernels anew, for half a minute"
+        f" or more\n  hint: set {MOVED_BY} to a directory that can be written"
+    )
+
+
+MOVED_BY = "NUMBA_CACHE_DIR"
 
 
 class _KernelCache(FunctionCache):
@@ -61,9 +81,13 @@ class _KernelCache(FunctionCache):
         self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, source_stamp=None)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with contextlib.suppress(OSError):  # a full disk, or another version has tidied up
+        try:
             os.makedirs(self._cache_path, exist_ok=True)
             super().save_overload(sig, data)
+        except FileNotFoundError:
+            pass  # another version has tidied up
+        except OSError:  # a full disk, a directory that has become another's
+            _not_kept.append(self._cache_path)
 
 
 def _remove_older(place: Path) -> None:

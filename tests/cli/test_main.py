@@ -11,6 +11,7 @@ import typer
 import penstock
 from penstock import cli
 from penstock.cli.options import INTERRUPTED
+from penstock.cli.run import PANELS
 from penstock.cli.showing import count, show_finding
 from penstock.errors import Finding, InputError, PenstockError, QueryError, Span, UsageError
 from penstock.runtime.progress import Rate
@@ -194,3 +195,17 @@ def test_check_knows_what_graphs_say(tmp_path, monkeypatch, capsys, known):
     Path("rooms.ttl").write_text(f"<http://e/x> <http://e/{'in' if known else 'of'}> <http://e/r> .")
     assert cli.call(["check", "q.csparql", "--graph", "rooms.ttl"]) == 0
     assert ("(equal-readings)" in capsys.readouterr().err) is known
+
+
+@pytest.mark.parametrize("command", ["run", "try"])
+def test_the_options_of_a_run_are_in_groups(capsys, command):
+    """Each option is in one group of the help; what other commands share has none there."""
+    shared = typer.main.get_command(cli.app).commands
+    options = {each.name: each for each in shared[command].params if each.param_type_name == "option"}
+    grouped = " ".join(PANELS.values()).split()
+    assert len(grouped) == len(set(grouped)) and set(options) - {"help"} <= set(grouped)
+    assert cli.call([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f" {panel} " in shown for panel in PANELS)
+    assert cli.call(["explain", "--help"]) == 0
+    assert not any(f" {panel} " in capsys.readouterr().out for panel in PANELS)

@@ -438,3 +438,31 @@ def test_a_checkpoint_may_change_its_outputs(tmp_path, capfd):
     assert (tmp_path / "a.csv").read_bytes() == before == (tmp_path / "b.csv").read_bytes()
     assert cli.call([*command, "--out", "a.csv"]) == 2, "it is there, and not the checkpoint's any more"
     assert "a.csv exists already" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("", True),
+        ("--follow", False),
+        ("--quiet", False),
+        ("--checkpoint state", False),
+        ("--master local[1]", False),
+        ("large", False),
+    ],
+)
+def test_on_a_terminal_small_input_is_shown_the_way_without_spark(monkeypatch, capfd, options, told):
+    terminal = SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("penstock.cli.run.sys", terminal)
+    if options == "large":
+        monkeypatch.setattr("penstock.cli.run.SMALL", -1)
+        options = ""
+    assert cli.call(f"run q.rq --stream s.nq --format csv {options}".split()) == 0
+    assert ("`penstock try` answers them at once" in capfd.readouterr().err) == told
+    assert cli.call("try q.rq --stream s.nq --format csv".split()) == 0
+    assert "penstock try" not in capfd.readouterr().err
+
+
+def test_without_a_terminal_small_input_is_no_news(capfd):
+    assert cli.call("run q.rq --stream s.nq --format csv".split()) == 0
+    assert "penstock try" not in capfd.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from penstock.errors import UsageError
 from penstock.runtime.session import java
 from penstock.runtime.session.java import find_java, installed_java, java_version, packaged_java
-from penstock.runtime.session.session import _telling_line
+from penstock.runtime.session.session import _refuse_unreachable, _telling_line
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -130,3 +131,24 @@ Exception in thread "main" org.apache.spark.SparkException: Master must start wi
     assert _telling_line(said).endswith("Master must start with yarn, spark, or local")
     assert _telling_line("/bin/java: cannot execute\n") == "/bin/java: cannot execute"
     assert _telling_line("") == ""
+
+
+def test_a_master_that_does_not_answer_is_named():
+    for master, reason in [
+        ("spark://127.0.0.1:1", "refused"),
+        ("spark://no.such.host.invalid:7077", "cannot be reached"),
+        ("spark://127.0.0.1", "is not the address of a master"),
+    ]:
+        with pytest.raises(UsageError, match=reason) as told:
+            _refuse_unreachable(master)
+        assert master in told.value.message and told.value.hint
+    _refuse_unreachable("local[2]")
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        _refuse_unreachable(f"spark://127.0.0.1:1,127.0.0.1:{there.getsockname()[1]}")
+
+
+def test_the_log_level_is_no_reason():
+    said = 'Setting default log level to "WARN".\nTo adjust logging level use sc.setLogLevel(newLevel).\n'
+    assert _telling_line(said) == ""
+    trace = "An error occurred while calling None.x.\n: java.lang.IllegalStateException: it stopped\n\tat x"
+    assert _telling_line(trace) == "java.lang.IllegalStateException: it stopped"

@@ -42,6 +42,7 @@ from penstock.engine.diagnosis import Diagnosis
 from penstock.engine.program import Program
 from penstock.engine.quota import Quota
 from penstock.errors import Finding, PenstockWarning, UsageError
+from penstock.jit import not_kept
 from penstock.knowledge.graphs import StaticGraph, graph_of
 from penstock.knowledge.imports import import_findings
 from penstock.knowledge.lists import list_findings
@@ -292,6 +293,8 @@ class Engine(Registrations):
         for query, finding in self.untold():
             text, origin = (query.text, query.origin) if query is not None else (None, None)
             warnings.warn(finding.located(text, origin), PenstockWarning, stacklevel=2)
+        if (uncached := not_kept()) is not None:
+            warnings.warn(uncached, PenstockWarning, stacklevel=2)
         if follow and self.knowledge.watched and not program.changing:
             warnings.warn(self._fixed(program), PenstockWarning, stacklevel=2)
         entailed = self.entailed  # files of graphs may have others when the run ends

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,6 +57,8 @@ from penstock.cli.showing import (
     warnings_told,
 )
 from penstock.errors import StorageError, UsageError, storing
+from penstock.sources.segments import files_below
+from penstock.sources.streams import StreamSpec
 
 if TYPE_CHECKING:
     from penstock.runtime.contract import RunStatistics
@@ -320,6 +324,9 @@ def answer(
     if follow and not quiet:
         show_waiting(engine.streams)
     on_spark = bool(stream) and spark is not None
+    once = not (follow or checkpoint or master)
+    if on_spark and once and not quiet and sys.stderr.isatty() and is_small(engine.streams):
+        show_note("hint: the streams are small: `penstock try` answers them at once, without Spark")
     line = Progress(quiet, opening="starting Spark" if on_spark else "answering", latest=latest)
     tell = None if quiet or line.status is not None else show_progress
     monitor = Monitor(latest, interval, tell, metrics_file)
@@ -370,6 +377,30 @@ def answer(
         raise typer.Exit(INTERRUPTED)  # there is more in the streams than was answered
 
 
+PANELS = {
+    "What is read": (
+        "stream graph ontology map stream_format start_predicate end_predicate base follow language"
+    ),
+    "What queries see": "rules scope within all_rules feed query_scope",
+    "Where answers go": "out format native overwrite append rejected late inconsistent strict",
+    "Time": "lateness idle tick ahead behind",
+    "Restart, Spark and limits": "checkpoint master max_state max_answers max_line max_document",
+    "What it says": "progress log metrics quiet debug",
+}
+"""The options of `penstock run --help`, in groups."""
+
+
+def _in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
+    """An option in its group of the help; other commands, which may share it, have no groups."""
+    for panel, names in PANELS.items():
+        if parameter.name in names.split():
+            option = copy(parameter.annotation.__metadata__[0])
+            option.rich_help_panel = panel
+            kind = parameter.annotation.__origin__
+            return parameter.replace(annotation=Annotated[kind, option])
+    return parameter
+
+
 def _command(name: str, spark: str | None, help: str, without: Sequence[str] = ()) -> Callable[..., None]:
     """A command whose options are those of `answer`, but for some."""
 
@@ -377,7 +408,7 @@ def _command(name: str, spark: str | None, help: str, without: Sequence[str] = (
         answer(context, spark, **options)
 
     whole = inspect.signature(answer, eval_str=True)
-    kept = [each for each in whole.parameters.values() if each.name not in ("spark", *without)]
+    kept = [_in_panel(each) for each in whole.parameters.values() if each.name not in ("spark", *without)]
     command.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in kept}
     command.__name__, command.__doc__ = name, help
@@ -426,6 +457,24 @@ try_ = _command(
     """,
     ("follow", "idle", "tick", "checkpoint", "master"),
 )
+
+
+SMALL = 16 << 20
+"""Bytes of streams that are answered sooner than Spark starts."""
+
+
+def is_small(streams: Sequence[StreamSpec]) -> bool:
+    """Whether all streams are files, and these are small; compressed ones are larger than they look."""
+    if any(spec.from_standard_input for spec in streams):
+        return False
+    files = [
+        each
+        for spec in streams
+        for path in map(Path, spec.paths)
+        for each in (files_below(path, spec.format) if path.is_dir() else [path])
+    ]
+    sizes = [Path(each).stat().st_size * (8 if str(each).endswith((".gz", ".zst")) else 1) for each in files]
+    return sum(sizes) <= SMALL
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -120,8 +121,35 @@ def _logging_file(directory: Path, log: Path | None) -> Path:
 def _telling_line(said: str) -> str:
     """The line of Java's words that says what is wrong, rather than one of its trace."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if not line.startswith(("at ", "...", "WARNING:", "Caused by"))]
+    telling = [line.removeprefix(": ") for line in lines if not line.startswith(_NOT_TELLING)]
     return next((line for line in telling if "Exception" in line), telling[-1] if telling else "")
+
+
+_NOT_TELLING = ("at ", "...", "WARNING:", "Caused by", "Setting default log level", "To adjust logging level")
+
+
+def _refuse_unreachable(master: str) -> None:
+    """Names a standalone master that does not answer: Spark tries for a minute, and then says nothing."""
+    if not master.startswith("spark://"):
+        return
+    reason: OSError | None = None
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        if not host or not port.isdigit():
+            raise UsageError(f"{master} is not the address of a master", hint="write it as spark://host:7077")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+            return
+        except (OSError, OverflowError) as problem:
+            reason = problem if isinstance(problem, OSError) else OSError(0, "there is no such port")
+    raise UsageError(
+        f"the Spark master {master} cannot be reached: {reason.strerror or reason}",
+        hint="is it running, and is that its address? Without --master the run is on this machine",
+    )
+
+
+_PATIENCE = 10.0
+"""Seconds in which a master answers."""
 
 
 @contextlib.contextmanager
@@ -140,7 +168,7 @@ def _quiet_start(aside: Path) -> Iterator[None]:
             held.seek(0)
             said = held.read().decode(errors="replace").strip()
             raise UsageError(
-                f"Spark did not start: {_telling_line(said) or problem}",
+                f"Spark did not start: {_telling_line(said) or _telling_line(str(problem)) or problem}",
                 hint="look at the Java that is used (JAVA_HOME) and at the master's address",
             ) from problem
         finally:
@@ -321,6 +349,7 @@ def start_session(
     running = _running()
     if running is not None:
         return running
+    _refuse_unreachable(master or EMBEDDED)
     java_home, home = find_java(), spark_home()
     os.environ["JAVA_HOME"] = str(java_home)
     # Workers run this very Python and see this very package, whatever the caller's PATH says.
