@@ -35,6 +35,8 @@ class Tuning:
     """Texts that a payload carries as they are; of more it takes those that its rows mention."""
     few_shards: int = 4
     """Shards up to which a payload with a text per row or fewer takes them all as well."""
+    remembered_per_row: int = 16
+    """Rows that are remembered for each one looked for; if there are more, each is looked for by itself."""
 
 
 TUNING = Tuning()
