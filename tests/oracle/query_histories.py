@@ -421,9 +421,8 @@ class Texts:
         """A query of any form, and maybe another with another stream operator."""
         if self.by_stream or self.chance(0.3):
             names = [short(each.name) for each in (*self.data.streams, *self.graphs) if each.name is not None]
-            found = self._asked(
-                QueryWriter(self.random, Style(graphs=names, depth=self.random.choice((1, 2))))
-            )
+            style = Style(graphs=names, depth=self.random.choice((1, 2)), deadlines=self.chance(0.25))
+            found = self._asked(QueryWriter(self.random, style))
             return [found] if found else []
         language = self.random.choice((*CONVENTIONS, "CQELS-CEP"))
         make = of_elements if language == "CQELS-CEP" else of_graphs
