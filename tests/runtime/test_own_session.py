@@ -24,7 +24,7 @@ def told(request, tmp_path_factory):
     place = tmp_path_factory.mktemp("session")
     done = subprocess.run([sys.executable, SCRIPT, place, request.param], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1]) | {"log": done.stderr}
 
 
 @pytest.mark.sample(0)
@@ -34,6 +34,11 @@ def test_runs_answer_whatever_the_session_has_also_two_at_once(told):
 
 def test_an_error_in_a_worker_comes_back_as_it_is(told):
     assert "this is no line of N-Quads" in told["with None"] and "Spark" not in told["with None"]
+
+
+def test_spark_logs_neither_warnings_nor_traces_of_our_runs(told):
+    assert "WARN MicroBatchExecution" not in told["log"] and "WARN DAGScheduler" not in told["log"]
+    assert "\tat org.apache.spark" not in told["log"], "errors are raised, in our words"
 
 
 def test_a_setting_that_cannot_be_made_any_more_is_named(told):

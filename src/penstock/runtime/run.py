@@ -31,6 +31,7 @@ from penstock.runtime.interrupting import interruptible
 from penstock.runtime.job import Job, publish, withdraw
 from penstock.runtime.messages import OUT_OF_SHARDS
 from penstock.runtime.recovery.checkpoint import Checkpoint, open_checkpoint
+from penstock.runtime.session.logging import without_warnings
 from penstock.runtime.session.session import our_workers, run_session
 from penstock.runtime.watching import KnowledgeWatch
 from penstock.sources.files import FileSourceOptions
@@ -138,7 +139,7 @@ class _Run:
         for spool in spools:
             spool.start()
         query: StreamingQuery | None = None
-        with interruptible(self.stop, self.statistics):
+        with interruptible(self.stop, self.statistics), without_warnings(self.session):
             try:
                 with our_workers(self.session):
                     query = self._start(live)
