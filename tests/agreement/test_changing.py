@@ -20,6 +20,7 @@ A, B, C = iri(":a"), iri(":b"), iri(":c")
 KNOWS, PRICE = iri(":knows"), iri(":price")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("part", range(8))
 def test_random_histories(part: int) -> None:
     compared = refused = 0

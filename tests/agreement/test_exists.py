@@ -77,6 +77,7 @@ QUERIES = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("pattern", QUERIES.values(), ids=QUERIES)
 @pytest.mark.parametrize("at_once", [1, 3, 100], ids=["one by one", "in threes", "all at once"])
 def test_the_engine_substitutes_as_the_definitions_say(pattern: str, at_once: int):

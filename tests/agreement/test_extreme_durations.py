@@ -84,6 +84,7 @@ def expected(join: str, holds) -> set[tuple[int, int]]:
     return {(i, j) for (i, one), (j, other) in pairs if JOINS[join](one, other) and holds(one, other)}
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("duration", DURATIONS)
 @pytest.mark.parametrize("join", JOINS)
 def test_a_filter_on_the_duration_is_exact(join: str, duration: str):

@@ -44,6 +44,7 @@ def filtered(seed: int) -> Case:
     return replace(make_case(seed), queries=tuple(queries))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", range(910_000, 910_160, 40))
 def test_the_engine_answers_as_the_definitions_say(first: int):
     answered = sieved = 0

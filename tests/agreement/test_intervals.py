@@ -54,7 +54,7 @@ def interval_case(seed: int, interval: a.IntervalRule | None = None) -> Case:
 REFUSED = "known only after it has ended"
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("interval", a.IntervalRule, ids=lambda rule: rule.value)
 def test_combinations_have_the_interval_of_their_rule(interval: a.IntervalRule):
     counts = compared(partial(interval_case, interval=interval), range(60), REFUSED)

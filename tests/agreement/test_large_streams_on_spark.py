@@ -50,7 +50,7 @@ def on_spark(case: LargeCase, stream: Path, batch_bytes: int) -> tuple[pa.Table,
     return pa.concat_tables(tables), batches
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(0)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("tiny", [False, True], ids=["real thresholds", "tiny ones"])
 @pytest.mark.parametrize(("seed", "partitions", "batch_bytes"), CASES)

@@ -70,6 +70,7 @@ EXTENTS = (
 SEQUENCES = ("A, !B, C", "!B, C", "A, !B", "A, C, !B, A", "A, !B, C, A", "!B, A, C", "A, C, !B")
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("extent", EXTENTS)
 @pytest.mark.parametrize("members", SEQUENCES)
 def test_absence_in_each_place_in_each_window(extent: str, members: str):

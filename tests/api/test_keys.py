@@ -46,6 +46,7 @@ def rows(made, take=lambda batch: None):
     return found
 
 
+@pytest.mark.sample(0)
 def test_engines_in_one_process_have_keys_of_their_own_and_the_same_answers(stream):
     one, two = engine(stream), engine(stream)
     assert one.key != two.key and one.ready().key == one.key

@@ -18,6 +18,7 @@ def cases():
                 yield pytest.param(test, regime, subject, id=f"{subject}-{test.name}-{regime}", marks=marks)
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize(("test", "regime", "subject"), list(cases()))
 def test_entailment(test, regime, subject):
     actual = SUBJECTS[subject](test, regime)

@@ -10,6 +10,7 @@ from conformance.running import expected_failures
 pytestmark = pytest.mark.skipif(not lubm.at_hand(), reason="the LUBM data is not beside the repository")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("mode", lubm.MODES)
 def test_queries_have_the_reference_answers(mode: str):
     """All at once: what rules make of the data is the same for all queries."""

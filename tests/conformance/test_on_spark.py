@@ -19,7 +19,7 @@ def chosen():
     return [pytest.param(test, id=test.id) for test in usable[::EACH]]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("test", chosen())
 def test_spark_answers_as_the_suite_says(test):

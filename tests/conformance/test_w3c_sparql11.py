@@ -17,6 +17,7 @@ def cases():
             yield pytest.param(test, subject, id=f"{subject}-{test.id}", marks=marks)
 
 
+@pytest.mark.sample(130)
 @pytest.mark.parametrize(("test", "subject"), list(cases()))
 def test_w3c_sparql11(test, subject):
     run(test, subject)

@@ -239,6 +239,7 @@ def sample(name: str) -> tuple[bytes, dict, int, int]:
 NAMES = ["a.trig", "a.jsonl", "a.csv", "m.csv", "m.jsonl"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_elements_of_all_formats_have_numbers(tmp_path, name):
     data, options, elements, triples = sample(name)

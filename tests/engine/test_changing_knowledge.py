@@ -363,6 +363,7 @@ def oracle(query: str, triples: list[tuple], elements: list[Element], iri: str |
     return found
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_versions_between_batches(tmp_path, seed):
     """Every batch's elements are answered with the version of their batch, however it comes about."""

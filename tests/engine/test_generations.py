@@ -63,6 +63,7 @@ def alone(case: Case, text: str, begin: int) -> Counter:
     return answered(case, (begin, {"alone": text}))["alone"]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("values", [(20,), VALUES], ids=["always the same", "varying"])
 @pytest.mark.parametrize("window", ["RANGE 10s STEP 2s", "RANGE 3s STEP 3s", "TRIPLES 4 STEP 1", "TRIPLES 3"])
 @pytest.mark.parametrize("select, having", [("AVG(?v)", "10"), ("COUNT(*)", "0"), ("MAX(?v)", "1")])

@@ -62,6 +62,7 @@ def for_ever(program: Program) -> list[tuple[bool, bool]]:
     return found
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("where", "endless"),
     [

@@ -62,6 +62,7 @@ PIECES = (
 ).split() + [" ", "\n", "# c\n", '"a\\"b"']
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
 def test_the_lexer_takes_the_longest_token(language):
     lark = parser(language)

@@ -60,7 +60,7 @@ def answers(program: Program, *triples: tuple[str, str, str]) -> int:
     )
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(0)
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("text", list(CIRCLES.values())[:2], ids=list(CIRCLES)[:2])
 def test_a_triple_goes_once_round_a_circle_of_rules(text: str, order: int):
@@ -72,6 +72,7 @@ def test_a_triple_goes_once_round_a_circle_of_rules(text: str, order: int):
     assert answers(program, first) == MANY
 
 
+@pytest.mark.sample(0)
 def test_rules_that_all_feed_each_other_meet_in_one_place():
     program = program_of(rules_of(CIRCLES["one predicate for all"]))
     [group] = program.plan.programs
@@ -80,6 +81,7 @@ def test_rules_that_all_feed_each_other_meet_in_one_place():
     assert answers(program, ("a", "p", "z"), ("z", "q7", "y"), ("y", "q8", "w")) == 2
 
 
+@pytest.mark.sample(0)
 def test_a_long_chain_of_absence_has_as_many_strata():
     text = "CONSTRUCT {{ ?x :p{next} ?y }} WHERE {{ ?x :q ?y FILTER NOT EXISTS {{ ?x :p{i} ?z }} }}"
     rules = [text.format(i=i, next=i + 1) for i in range(MANY)]

@@ -61,6 +61,7 @@ class Files:
         self.graphs = graphs
 
 
+@pytest.mark.sample(0)
 def test_where_knowledge_changes():
     query, rules = parse_query(PREFIXES + BITERS), tuple(ruleset(RULES))
     files = Files(graph_of(told(":tom a :Cat"), None))

@@ -137,6 +137,7 @@ def test_on_spark_as_the_definitions_say(tmp_path, shards):
         assert 0 < statistics.derived < derived
 
 
+@pytest.mark.sample(0)
 @pytest.mark.usefixtures("spark")
 def test_late_elements_are_left_out_with_all_that_follows(tmp_path):
     """They are reported as they were written; what contradicts in them is not reported."""

@@ -59,6 +59,7 @@ def element(random_: random.Random) -> list:
     ]
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("most", [2, 1 << 18])
 @pytest.mark.parametrize("seed", range(150))
 def test_what_is_wanted_is_derived_all_the_same(seed, most, monkeypatch):

@@ -25,6 +25,7 @@ TOGETHER = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("names", TOGETHER, ids="+".join)
 def test_a_regime_on_the_premises_of_its_rules(names):
     rules = ruleset(names)

@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from penstock.api.engine import Engine
 from penstock.runtime.recovery.checkpoint import Checkpoint
 from penstock.sinks import open_sink
@@ -69,6 +71,7 @@ def rows(path: Path) -> list[list[str]]:
         return sorted(list(csv.reader(file))[1:])
 
 
+@pytest.mark.sample(0)
 def test_killed_and_gone_on_with_elsewhere(tmp_path, spark):
     write_stream(tmp_path / "stream.nq")
     again = kill(tmp_path, "state", "first.csv", STAYS, 2)

@@ -111,6 +111,7 @@ OUTPUTS = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("left_over", [0.0, 0.5, 1.0], ids=["nothing", "half", "all"])
 @pytest.mark.parametrize(("format", "name"), OUTPUTS)
 def test_a_crash_at_any_step_changes_nothing(

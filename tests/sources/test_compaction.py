@@ -103,6 +103,7 @@ class World:
             self.start_planner()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("compact_after", [1, 2, 3, 7])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_line_comes_once_over_many_batches_and_restarts(tmp_path, seed, compact_after):

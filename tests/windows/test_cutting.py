@@ -134,6 +134,7 @@ def test_absence_before_a_window_that_reaches_back_less_far():
     assert given(case) == [(5, {"x": "c"}, 1, 5)]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("operator", ["RSTREAM", "ISTREAM", "DSTREAM"])
 @pytest.mark.parametrize(
     "where",

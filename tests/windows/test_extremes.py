@@ -25,6 +25,7 @@ from windows.test_end import TRIPLE, counted
 MILLISECOND = TICK // 1000
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("width", [2**62, 2**63 - 4, 2**63 - 3, 2**63, 10**30])
 @pytest.mark.parametrize("slide", [1, 2, 2**63 - 1, 10**30])
 @pytest.mark.parametrize("report", [Report(close=True), ON_CHANGE, Report(period=TICK)])

@@ -200,6 +200,7 @@ def test_by_the_definition(table: Table):
     assert shown(everything(case.queries, case.data)[-1]) == dict(table.expected)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("together", [1, 2, 100])
 @each_table
 def test_by_the_engine(table: Table, together: int):
