@@ -65,9 +65,10 @@ def test_a_window_that_would_report_at_every_instant():
 
 
 def test_a_stream_that_is_not_registered():
-    with pytest.raises(QueryError, match="is not registered") as refused:
-        planned(GRAPH, window(NOW, stream=":t"), view=View.GRAPH)
-    assert "did you mean" in refused.value.hint
+    for name, hint in ((":ss", "did you mean"), (":t", "register it with --stream")):
+        with pytest.raises(QueryError, match="is not registered") as refused:
+            planned(GRAPH, window(NOW, stream=name), view=View.GRAPH)
+        assert hint in refused.value.hint
 
 
 def test_a_window_that_there_is_not():
