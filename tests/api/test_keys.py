@@ -55,6 +55,7 @@ def test_engines_in_one_process_have_keys_of_their_own_and_the_same_answers(stre
     assert sorted(rows(two)) == expected and sorted(rows(one)) == expected
 
 
+@pytest.mark.sample(0)
 def test_a_checkpoint_keeps_its_key_and_a_restart_goes_on_with_it(stream, tmp_path):
     expected = sorted(rows(engine(stream)))
     state, found = tmp_path / "state", {}

@@ -49,7 +49,7 @@ def shard_of(query: str, tuning: Tuning, graphs: Sequence[StaticGraph] = ()) -> 
     return shard
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(0)
 @pytest.mark.parametrize(
     "pattern",
     [

@@ -6,13 +6,15 @@ import pytest
 
 from penstock.algebra import Query, Var
 from penstock.errors import QueryError
+from penstock.languages import parse_query
 from penstock.plan.analysis import recursion
 from penstock.plan.analysis.new_terms import made_variables
 from penstock.plan.analysis.recursion import Feeding, RuleProgram, Sought, feeding
-from penstock.plan.analysis.rule_graphs import instant_streams, with_rules
+from penstock.plan.analysis.rule_graphs import Instants, instants_of, with_rules
 from penstock.plan.catalog import Catalog, GraphName, StreamName
-from penstock.plan.sources import RuleGraph
-from plan.texts import SLIDING_SUM, iri, pattern, query
+from penstock.plan.planning import make_plan
+from penstock.plan.sources import RuleGraph, behind_number
+from plan.texts import PREFIXES, SLIDING_SUM, iri, pattern, query
 
 ONE_STREAM = Catalog()
 
@@ -235,5 +237,35 @@ def test_rules_over_streams_lend_their_instants_to_those_who_read_derived_triple
     catalog = with_rules(catalog, queries)
     assert catalog.rules == (RuleGraph(timed=True, written=True),)
     datasets = [catalog.active(q.dataset) for q in queries]
-    assert instant_streams(queries, datasets) == ({0}, {0, 1}, {1})
+    derived = behind_number(None)
+    assert instants_of(queries, datasets) == [
+        Instants(frozenset({0, derived}), frozenset({0})),
+        Instants(frozenset({1, derived}), frozenset({0, 1})),
+        Instants(frozenset({1}), frozenset({1})),
+    ]
     assert with_rules(catalog, queries[1:]).rules == (RuleGraph(),)
+
+
+@pytest.mark.parametrize("form", ["SELECT (COUNT(*) AS ?n)", "ASK"])
+def test_which_rules_write_a_stream_is_nothing_to_the_plan_of_its_readers(form: str):
+    """So these go on, with what they remember, when one of the rules comes or goes."""
+    catalog = Catalog(streams=(StreamName(iri("a").value), StreamName(iri("b").value)))
+    rule = "REGISTER STREAM :o AS CONSTRUCT { ?s :q ?o } FROM :%s WHERE { ?s :p ?o }"
+    window = "CONSTRUCT { ?s :q ?o } FROM NAMED WINDOW :w ON :a [NOW] WHERE { WINDOW :w { ?s :p ?o } }"
+    texts = {
+        "reader": f"{form} FROM :o {{ ?s :q ?o }}",
+        "a": rule % "a",
+        "b": rule % "b",
+        "c": f"REGISTER STREAM :o AS {window}",
+    }
+    languages = {"c": "cqels-cep"}
+
+    def plan_of(*names: str):
+        parsed = [
+            parse_query(PREFIXES + texts[name], language=languages.get(name, "ep-sparql")) for name in names
+        ]
+        reader, *_ = make_plan(parsed, catalog, names).queries
+        return reader.step
+
+    assert plan_of("reader", "a") == plan_of("reader", "b") == plan_of("reader", "b", "a")
+    assert plan_of("reader", "c") == plan_of("reader", "c", "a")

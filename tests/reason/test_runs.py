@@ -89,7 +89,7 @@ def test_each_element_is_closed_with_what_is_known(tmp_path, seed, shards, batch
     assert all(any(end is not None for *_, end in rows) for rows in wanted), "streams take part in all"
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(0)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("shards", [1, 2, 8])
 def test_on_spark_as_the_definitions_say(tmp_path, shards):

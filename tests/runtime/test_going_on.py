@@ -182,6 +182,7 @@ def averages(begin: int) -> dict[str, float]:
     }
 
 
+@pytest.mark.sample(0)
 def test_a_query_over_the_window_of_another_answers_as_if_its_stream_began_with_it(spark, tmp_path):
     write_readings(tmp_path / "stream.nq")
     live(tmp_path, "room", {**AVERAGE, **LAST}, batches=3)

@@ -27,12 +27,13 @@ def told(request, tmp_path_factory):
     return json.loads(done.stdout.splitlines()[-1]) | {"log": done.stderr}
 
 
-@pytest.mark.sample(0)
+pytestmark = pytest.mark.sample(0)
+
+
 def test_runs_answer_whatever_the_session_has_also_two_at_once(told):
     assert (told["1 shards"], told["3 shards"]) == (20, 20)
 
 
-@pytest.mark.sample(0)
 def test_an_error_in_a_worker_comes_back_as_it_is(told):
     assert "this is no line of N-Quads" in told["with None"] and "Spark" not in told["with None"]
 

@@ -33,6 +33,7 @@ def of_session(number: int) -> dict[int, int]:
     return found
 
 
+@pytest.mark.sample(0)
 def test_stopped_in_a_long_batch(tmp_path):
     (tmp_path / "q.rq").write_text(LONG)
     with (tmp_path / "s.nq").open("w") as file:

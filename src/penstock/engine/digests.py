@@ -97,7 +97,9 @@ def digests(
     `elsewhere` has the digests of steps that look at one element at a time, and run elsewhere.
     """
     streams = dict(enumerate(_names(catalog.streams)))
-    streams |= {sources.written_number(graph.iri): f"written {graph.iri}" for graph in catalog.rules}
+    for graph in catalog.rules:
+        streams[sources.written_number(graph.iri)] = f"written {graph.iri}"
+        streams[sources.behind_number(graph.iri)] = f"behind {graph.iri}"
     graphs = _names(catalog.graphs)
     known = {place: static(step) for place, step in enumerate(net.steps) if isinstance(step, steps.Scan)}
     plain: list[str] = []

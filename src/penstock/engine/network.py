@@ -22,7 +22,7 @@ from penstock.errors import QueryError
 from penstock.plan.analysis import leaving
 from penstock.plan.analysis.components import components
 from penstock.plan.analysis.recursion import rules_and_scans
-from penstock.plan.sources import written_number
+from penstock.plan.sources import behind_number, written_number
 from penstock.plan.steps import Step
 from penstock.plan.steps.windowing import filled
 
@@ -71,6 +71,8 @@ class Network:
     unit_of: list[int] = field(default_factory=list)  # of each step
     notifies: dict[int, int] = field(default_factory=dict)
     """The steps that write a graph of which somebody wants to know the instants, and its number."""
+    passed_on: dict[int, frozenset[int]] = field(default_factory=dict)
+    """By the number of a stream: what else has its instants, as graphs that rules write by way of it."""
 
     def places(self, generation: int = 0) -> dict[Step, int]:
         """Where the steps of the queries of a generation are."""
@@ -85,6 +87,11 @@ class Network:
     @cached_property
     def _places(self) -> dict[int, dict[Step, int]]:
         return {}
+
+    def instants(self) -> frozenset[int]:
+        """The streams whose instants matter to some step, also by way of others."""
+        asked = frozenset[int]().union(*(step.instants for step in self.steps if step.waits))
+        return asked.union(number for number, others in self.passed_on.items() if others & asked)
 
     def outgoing(self) -> list[list[Edge]]:
         out: list[list[Edge]] = [[] for _ in self.steps]
@@ -106,7 +113,8 @@ def network(results: Iterable[tuple[Step, int]]) -> Network:
             net.edges.append(Edge(source, target, slot, delayed=step.delayed(slot)))
     for rules, scans in rules_and_scans(net.steps):
         net.edges += [Edge(rule, scan, 0, derived=True) for rule in rules for scan in scans]
-    net.notifies, notified = _instants_notified(net.steps)
+    net.passed_on = _instants_passed_on(net.steps)
+    net.notifies, notified = _instants_notified(net)
     order = [(edge.source, edge.target) for edge in net.edges]
     circles = components(len(net.steps), order + notified)
     net.unit_of = [0] * len(net.steps)
@@ -132,15 +140,33 @@ def _instance(step: Step, generation: int) -> tuple[Step, int]:
     return step, generation if step.remembers else 0
 
 
-def _instants_notified(all_steps: list[Step]) -> tuple[dict[int, int], list[tuple[int, int]]]:
+def _instants_passed_on(all_steps: list[Step]) -> dict[int, frozenset[int]]:
+    """For each stream the graphs that come from it, through however many rules."""
+    found: dict[int, set[int]] = {}
+    for step in all_steps:
+        for number in step.passes_on if step.feeds else ():
+            found.setdefault(number, set()).add(behind_number(step.target))
+    for between in list(found):  # as Warshall does
+        for others in found.values():
+            if between in others:
+                others |= found[between]
+    return {number: frozenset(others) for number, others in found.items()}
+
+
+def _instants_notified(net: Network) -> tuple[dict[int, int], list[tuple[int, int]]]:
     """Which steps tell when they give something, by which number, and whom: these run after them."""
     wanted: dict[int, list[int]] = {}
-    for place, step in enumerate(all_steps):
+    behind: dict[int, list[int]] = {}
+    for number, others in net.passed_on.items():
+        for other in others:
+            behind.setdefault(other, []).append(number)
+    for place, step in enumerate(net.steps):
         for number in step.instants if step.waits else ():
-            wanted.setdefault(number if number >= 0 else filled(number), []).append(place)
+            for each in (number if number >= 0 else filled(number), *behind.get(number, ())):
+                wanted.setdefault(each, []).append(place)
     notifies = {
         place: number
-        for place, step in enumerate(all_steps)
+        for place, step in enumerate(net.steps)
         if step.feeds and step.target is not None
         and (number := written_number(step.target)) in wanted
     }  # fmt: skip

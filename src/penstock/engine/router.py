@@ -75,8 +75,7 @@ class Router:
     @cached_property
     def _instant_streams(self) -> frozenset[int]:
         """The streams of which the instants matter to somebody."""
-        used = (step.instants for step in self.network.steps if step.waits)
-        return frozenset().union(*used)
+        return self.network.instants()
 
     @cached_property
     def reporting(self) -> frozenset[int]:

@@ -85,6 +85,7 @@ class Shard:
         # Instants are kept by the generation that they came in: a step knows none from before its own.
         self._generation = max(net.generations, default=0)
         self._pending: dict[tuple[int, int], np.ndarray] = {}  # generation and stream → instants to come
+        self._minding: dict[tuple[int, int], bool] = {}  # generation and stream → `_minds`
         self._dropped: list[str] = []  # chunks of steps that are no more
         self._told_steps = False  # the state store knows whose state it has
         self._inbox: list[list[list[Frame]]] = [
@@ -193,10 +194,12 @@ class Shard:
 
     def _minds(self, generation: int, stream: int) -> bool:
         """Whether the instants of a stream that came in some generation matter to a step."""
-        return any(
-            born <= generation and step.waits and stream in step.instants
-            for born, step in zip(self.net.generations, self.net.steps, strict=True)
-        )
+        if (generation, stream) not in self._minding:
+            self._minding[generation, stream] = any(
+                born <= generation and step.waits and stream in step.instants
+                for born, step in zip(self.net.generations, self.net.steps, strict=True)
+            )
+        return self._minding[generation, stream]
 
     def step(self, payloads: list[bytes], watermark: int, ended: bool) -> dict[int, Frame]:
         """Takes in a batch and moves the watermark; the new answers by query.
@@ -239,8 +242,7 @@ class Shard:
         """Takes in rows of scans as they are, and ends of elements, without the way through payloads."""
         self.terms.offer(terms)
         for stream, ends in instants.items():
-            if self._minds(self._generation, stream):
-                self._note_instants(stream, ends)
+            self._note_instants(stream, ends)
         for name, frame in frames.items():
             self._put(self.scans[name], frame)
         return self._moved_to(watermark)
@@ -268,8 +270,14 @@ class Shard:
         return Frame.concat(frames, self.net.steps[self.outputs[query]].vars)
 
     def _note_instants(self, stream: int, ends: np.ndarray) -> None:
-        known = self._pending.get((self._generation, stream), np.empty(0, np.int64))
-        self._pending[self._generation, stream] = sorted_unique(np.concatenate([known, ends]))
+        for each in self._minded(stream):
+            known = self._pending.get((self._generation, each), np.empty(0, np.int64))
+            self._pending[self._generation, each] = sorted_unique(np.concatenate([known, ends]))
+
+    def _minded(self, stream: int) -> list[int]:
+        """What has the instants of a stream, and matters to a step, beside itself."""
+        numbers = (stream, *sorted(self.net.passed_on.get(stream, ())))
+        return [number for number in numbers if self._minds(self._generation, number)]
 
     # --- time ---
 
@@ -459,10 +467,11 @@ class Shard:
         """The ends of what is derived are instants, as those of a stream's elements: who asks runs later."""
         ends = np.unique(frame.end[~frame.timeless_mask()])
         passed = ends < self._passing.now
-        for each in (number, filled(number)):
-            known = self._passing.passed.get((self._generation, each), ends[:0])
-            self._passing.passed[self._generation, each] = np.union1d(known, ends[passed])
-            self._note_instants(each, ends[~passed])
+        for stream in (number, filled(number)):
+            for each in self._minded(stream):
+                known = self._passing.passed.get((self._generation, each), ends[:0])
+                self._passing.passed[self._generation, each] = np.union1d(known, ends[passed])
+            self._note_instants(stream, ends[~passed])
 
     def _deliver(self, edge: Edge, frame: Frame) -> None:
         if edge.derived:

@@ -16,7 +16,7 @@ from penstock.plan.analysis.keys import ELEMENT_KEY, Key, NoKey, reads_timed
 from penstock.plan.analysis.program_keys import find_program_keys
 from penstock.plan.analysis.reads import query_needs_instants
 from penstock.plan.analysis.recursion import RuleProgram, feeding, nothing_fed, programs
-from penstock.plan.analysis.rule_graphs import instant_streams, with_rules
+from penstock.plan.analysis.rule_graphs import instants_of, with_rules
 from penstock.plan.catalog import Catalog, unknown_source
 from penstock.plan.compilation.compile import compile_query
 from penstock.plan.steps import Step
@@ -95,11 +95,10 @@ def make_plan(
     in_elements = [query.scope == ELEMENT for query in queries]
     datasets = [catalog.dataset_of(query) for query in queries]
     fed = feeding(queries, datasets) if feeds else nothing_fed(queries)
-    instants = instant_streams(queries, datasets)
+    instants = instants_of(queries, datasets)
     try:
         if feeds:
-            instants = outputs.needed(fed, datasets, instants)
-            fed = replace(fed, notified=outputs.notified(fed, catalog, instants))
+            fed = replace(fed, notified=outputs.notified(fed, catalog, datasets, instants))
             outputs.refuse_own_output(fed, names)
         groups = programs(fed, names)
     except QueryError as error:  # with several queries it says which
@@ -130,7 +129,8 @@ def make_plan(
             catalog,
             key=key.variable.name if isinstance(key, Key) else None,
             feeds=feeds,
-            instants=instants[i],
+            # An element is in a stream, wherever what else there is comes from.
+            instants=instants[i].streams if in_elements[i] else instants[i].asked,
         )
         _refuse_undecidable(step)
         kind = KINDS[type(each.query)]

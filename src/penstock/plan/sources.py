@@ -81,6 +81,8 @@ Sources = frozenset[Source]
 
 _STREAMS = 1 << 32
 """There are fewer streams than this."""
+_WRITTEN = 1 << 49
+"""What graphs are known by that rules write is less than this."""
 
 
 def timed(sources: Iterable[Source]) -> bool:
@@ -151,6 +153,14 @@ def written_number(iri: str | None) -> int:
     """
     digest = hashlib.blake2b((iri or "").encode(), digest_size=6).digest()
     return _STREAMS + int.from_bytes(digest, "little")
+
+
+def behind_number(iri: str | None) -> int:
+    """What the instants of all streams together are known by from which a graph comes that rules write.
+
+    A query that reads the graph asks for these, whichever rules write it: they may come and go.
+    """
+    return _WRITTEN + written_number(iri)
 
 
 def is_stream(number: int) -> bool:

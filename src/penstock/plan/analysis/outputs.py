@@ -15,13 +15,15 @@ from penstock.plan.analysis.components import Edge, components
 from penstock.plan.analysis.keys import NoKey
 from penstock.plan.analysis.reads import can_be_timeless, query_needs_instants, sources_read
 from penstock.plan.analysis.recursion import Feeding, RuleProgram
-from penstock.plan.analysis.rule_graphs import target_of
+from penstock.plan.analysis.rule_graphs import Instants, target_of
 from penstock.plan.analysis.walk import nodes
 from penstock.plan.catalog import ActiveDataset, Catalog
-from penstock.plan.sources import is_stream, static_graphs, written_number
+from penstock.plan.sources import static_graphs, written_number
 
 
-def notified(fed: Feeding, catalog: Catalog, instants: Sequence[frozenset[int]]) -> tuple[Edge, ...]:
+def notified(
+    fed: Feeding, catalog: Catalog, datasets: Sequence[ActiveDataset], instants: Sequence[Instants]
+) -> tuple[Edge, ...]:
     """Rules, each with a query that must know when it gives something (`instants`: of each query)."""
     writers: dict[int, list[int]] = {}
     for place, query in enumerate(fed.queries):
@@ -29,22 +31,14 @@ def notified(fed: Feeding, catalog: Catalog, instants: Sequence[frozenset[int]])
             writers.setdefault(written_number(query.target.value), []).append(place)
     found: list[Edge] = []
     for place, query in enumerate(fed.queries) if writers else ():
-        numbers = instants[place]
+        numbers: frozenset[int] = frozenset()
         if query.continuous is not None:
             shown = (catalog.shown_by(window, timeless=False) for window in query.continuous.windows)
             numbers = frozenset().union(*(window.numbers for window in shown))
+        elif query_needs_instants(query, datasets[place], fed.timeless[place]):
+            numbers = instants[place].streams
         found += [(writer, place) for number in sorted(numbers) for writer in writers.get(number, ())]
     return tuple(found)
-
-
-def needed(
-    fed: Feeding, datasets: Sequence[ActiveDataset], instants: Sequence[frozenset[int]]
-) -> list[frozenset[int]]:
-    """The instants of each query; of what queries give only where they matter to it."""
-    return [
-        each if query_needs_instants(query, dataset, timeless) else frozenset(n for n in each if is_stream(n))
-        for query, dataset, timeless, each in zip(fed.queries, datasets, fed.timeless, instants, strict=True)
-    ]
 
 
 def refuse_own_output(fed: Feeding, names: Sequence[str]) -> None:

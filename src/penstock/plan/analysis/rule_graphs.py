@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.algebra.nodes import Construct, Describe, Query, is_rule
 from penstock.plan.analysis.reads import sources_read
@@ -13,6 +13,7 @@ from penstock.plan.sources import (
     RuleGraph,
     Source,
     Sources,
+    behind_number,
     changing,
     rule_graphs,
     streams,
@@ -71,15 +72,21 @@ def target_of(rule: Construct) -> str | None:
     return None if rule.target is None else rule.target.value
 
 
-def instant_streams(
-    queries: Sequence[Query], datasets: Sequence[ActiveDataset]
-) -> tuple[frozenset[int], ...]:
-    """For each query the streams whose elements' ends are its instants.
+@dataclass(frozen=True)
+class Instants:
+    """The numbers by which the instants of a query are known.
 
-    Those it reads; and if it reads a graph that rules write, those that this comes from. What a
-    continuous query gives is such a stream, too.
+    `asked`: those that it reads, where a graph that rules write is one, whichever rules these are.
+    `streams`: those that these come from in the end. What a continuous query gives is such a stream, too.
     """
-    written = {
+
+    asked: frozenset[int]
+    streams: frozenset[int]
+
+
+def instants_of(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> list[Instants]:
+    """For each query the streams whose elements' ends are its instants."""
+    behind = {
         graph: streams(sources).union(map(written_number, rule_graphs(sources)))
         for graph, sources in _origins(queries, datasets).items()
     }
@@ -88,6 +95,8 @@ def instant_streams(
         sources = sources_read(query.pattern, dataset)
         if isinstance(query, Describe):
             sources |= dataset.default
-        by_rules = (written.get(graph, frozenset()) for graph in rule_graphs(sources))
-        found.append(streams(sources).union(*by_rules))
-    return tuple(found)
+        read, written = streams(sources), rule_graphs(sources)
+        in_the_end = read.union(*(behind.get(graph, ()) for graph in written))
+        asked = read.union(map(behind_number, written)) if in_the_end else in_the_end
+        found.append(Instants(asked, in_the_end))
+    return found

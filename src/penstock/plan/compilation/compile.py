@@ -85,7 +85,8 @@ class Compiler(RepetitionCompiler):
         if isinstance(query, a.Ask):
             return steps.Asked(columns_of(step, ()), context.instants)
         target = None if query.target is None else query.target.value
-        return steps.Constructed(step, query.template, self.name, feeds, target, query.internal)
+        instants = context.instants if feeds else frozenset()
+        return steps.Constructed(step, query.template, self.name, feeds, target, instants, query.internal)
 
     def in_elements(self, query: a.Query, context: Context) -> Step:
         """The answers of a query to each element by itself; the last column has the element's number."""

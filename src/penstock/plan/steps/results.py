@@ -8,6 +8,7 @@ from penstock.algebra.nodes import TriplePattern
 from penstock.plan.steps.step import (
     OfInput,
     Step,
+    Streams,
     Vars,
     step_class,
 )
@@ -21,8 +22,8 @@ TRIPLE = ("subject", "predicate", "object")
 class Constructed(OfInput):
     """The template's triples for each solution; `rule` names its blank nodes.
 
-    `feeds`: who reads the rule graph `target` reads them (None: the default graph of every query). Of
-    `internal`, the predicate may be any term.
+    `feeds`: who reads the rule graph `target` reads them (None: the default graph of every query), and
+    `instants` are instants of that. Of `internal`, the predicate may be any term.
     `element`: each element has its own, and the last column has the element's number.
     """
 
@@ -31,8 +32,13 @@ class Constructed(OfInput):
     rule: str
     feeds: bool = True
     target: str | None = None
+    instants: Streams = frozenset()
     internal: bool = False
     element: bool = False
+
+    @property
+    def passes_on(self) -> Streams:
+        return self.instants
 
     @property
     def expiry_known(self) -> bool:

@@ -26,6 +26,7 @@ class Step:
     memoryless: ClassVar[bool] = False  # what it gives follows from the rows that it gets in the same batch
     per_instant: ClassVar[bool] = False  # it looks at all rows of an instant
     feeds: bool = False  # its triples (`template`) are read by others, in the graph `target`
+    passes_on: Streams = frozenset()  # the streams whose instants are instants of what that graph comes from
 
     def __getattr__(self, name: str) -> Any:
         """Only for what is not there: a step that does not say what every one must is refused by name."""

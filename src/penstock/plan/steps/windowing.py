@@ -7,7 +7,7 @@ from functools import cached_property
 from penstock.algebra.nodes import TriplePattern
 from penstock.algebra.relations import Relation
 from penstock.algebra.windows import Bound, Report, StreamOperator, Tick, WindowSpec
-from penstock.plan.sources import WindowSource
+from penstock.plan.sources import WindowSource, written_number
 from penstock.plan.steps import Scan
 from penstock.plan.steps.step import OfInput, SameColumns, SameIntervals, Step, Streams, Vars, step_class
 from penstock.plan.system_columns import BEGAN, ELEMENT
@@ -344,6 +344,10 @@ class Streamed(SameColumns):
     feeds: bool = True
 
     longest = None
+
+    @property
+    def passes_on(self) -> Streams:
+        return frozenset((written_number(self.target),))
 
     @property
     def retractable(self) -> bool:
