@@ -126,6 +126,21 @@ class InternalError(PenstockError):
     exit_code = 70  # EX_SOFTWARE of sysexits.h
 
 
+def is_there(path: str | os.PathLike[str]) -> bool:
+    """Whether there is such a file or directory; where we may not even look is an error."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        raise may_not_read(path) from None
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+    return True
+
+
+def may_not_read(path: str | os.PathLike[str]) -> UsageError:
+    return UsageError(f"cannot read {path}: permission denied", hint="ask its owner, or look at `ls -l`")
+
+
 _WHAT_TO_DO = {
     errno.ENOSPC: "make room on that disk, or name a place on another one",
     errno.EDQUOT: "make room within your quota, or name a place on another disk",

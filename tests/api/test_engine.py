@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pytest
 import rdflib
 
 import penstock
+from penstock.cli import call
 from penstock.errors import InputError, UsageError
 from penstock.runtime.contract import RunStatistics
 
@@ -101,6 +104,23 @@ def test_what_may_not_be_read_is_named(tmp_path, monkeypatch, name):
     monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith(name))
     with pytest.raises(UsageError, match=f"cannot read .*{name}: permission denied"):
         penstock.Engine().add_query(QUERY).add_stream(tmp_path / name).ready()
+
+
+def test_where_one_may_not_even_look_nothing_is_said_of_writing(tmp_path, monkeypatch, capsys):
+    real = os.stat
+
+    def refusing(path, *options, **more):
+        if "private" in str(path):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path, *options, **more)
+
+    monkeypatch.setattr(os, "stat", refusing)
+    query, stream = tmp_path / "q.rq", tmp_path / "s.nq"
+    query.write_text(QUERY)
+    stream.touch()
+    for arguments in ([query, "--stream", "private/s.nq"], ["private/q.rq", "--stream", stream]):
+        assert call(["try", *map(str, arguments)]) == UsageError.exit_code
+        assert re.search(r"cannot read private/(s.nq|q.rq): permission denied", capsys.readouterr().err)
 
 
 def test_a_checkpoint_of_other_streams_is_refused_and_left_alone(tmp_path):

@@ -24,7 +24,7 @@ from penstock.api.arguments import iri_or_none, shown
 from penstock.columns.terms import TermTable
 from penstock.decode.formats import split_suffixes
 from penstock.decode.graphs import FORMATS
-from penstock.errors import Finding, InputError, PenstockWarning, UsageError
+from penstock.errors import Finding, InputError, PenstockWarning, UsageError, is_there
 from penstock.knowledge.graphs import StaticGraph, graph_of, read_graphs
 from penstock.knowledge.imports import import_findings
 from penstock.knowledge.lists import list_findings
@@ -126,9 +126,9 @@ def read_all(
 
 
 def _files_at(path: Path) -> list[Path]:
+    if not is_there(path):
+        raise UsageError(f"there is no file {path}")
     if not path.is_dir():
-        if not path.exists():
-            raise UsageError(f"there is no file {path}")
         return [path]
     files = sorted(each for each in path.iterdir() if split_suffixes(each.name)[0] in FORMATS)
     if not files:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.errors import InputError, UsageError
+from penstock.errors import InputError, UsageError, is_there
 from penstock.timeline import parse_duration
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def read_named(text: str, option: str) -> Named:
     """
     if not text:
         raise UsageError(f"{option} is empty", hint="is a variable of your shell unset?")
-    if text == STANDARD_INPUT or Path(text).exists():
+    if text == STANDARD_INPUT or is_there(text):
         return Named(None, text)
     cuts = [at for at, sign in enumerate(text) if sign == "="]
     ways = [Named(text[:at], text[at + 1 :]) for at in cuts if _ABSOLUTE_IRI.fullmatch(text[:at])]
@@ -238,7 +238,7 @@ def read_named(text: str, option: str) -> Named:
             )
         raise UsageError(f"{option} {text}: there is no such file or directory")
     for way in ways:
-        if way.source == STANDARD_INPUT or (way.source and Path(way.source).exists()):
+        if way.source == STANDARD_INPUT or (way.source and is_there(way.source)):
             return way
     raise UsageError(f"{option} {text}: there is no such file or directory: {ways[0].source or '(empty)'}")
 
@@ -257,10 +257,10 @@ def read_duration(text: str, option: str) -> int:
 def existing_queries(paths: list[Path]) -> list[Path]:
     """The query files; a UsageError names the first that is not there."""
     for path in paths:
+        if not is_there(path):
+            raise UsageError(f"there is no query file {path}")
         if path.is_dir():
             raise UsageError(f"{path} is a directory, and a query is a file", hint=f"try {path}/*.rq")
-        if not path.exists():
-            raise UsageError(f"there is no query file {path}")
     return paths
 
 

@@ -11,7 +11,7 @@ import typer
 from penstock.cli.options import Base, Debug, Quiet
 from penstock.cli.run import keep_apart
 from penstock.cli.showing import Progress, count, show_error, show_finding, show_note, show_warning
-from penstock.errors import UsageError
+from penstock.errors import UsageError, is_there
 
 if TYPE_CHECKING:
     from penstock.api.materialisation import Materialised
@@ -97,7 +97,7 @@ def reason(
             "there are no rules", hint="name a regime, as in --rules rdfs; `penstock rules list` has all"
         )
     for path in (*data, *ontology):
-        if not path.exists():
+        if not is_there(path):
             raise UsageError(f"there is no file {path}")
     from penstock.api.materialisation import materialised, read_all, refuse_conflicts
     from penstock.rules.library import ruleset

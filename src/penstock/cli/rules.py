@@ -9,7 +9,7 @@ import typer
 
 from penstock.cli.options import Debug, Language, Quiet
 from penstock.cli.showing import count, show_error, show_finding, show_note
-from penstock.errors import InputError, UsageError, storing
+from penstock.errors import InputError, UsageError, is_there, storing
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -157,7 +157,7 @@ def check(
     from penstock.rules.restrictions import findings
 
     for path in files:
-        if not path.exists():
+        if not is_there(path):
             raise UsageError(f"there is no file with rules {path}")
     rules, queries, errors, warnings = 0, 0, 0, 0
     for path in (each for given in files for each in files_at(given)):

@@ -56,7 +56,7 @@ from penstock.cli.showing import (
     show_waiting,
     warnings_told,
 )
-from penstock.errors import StorageError, UsageError, storing
+from penstock.errors import StorageError, UsageError, is_there, storing
 from penstock.sources.segments import files_below
 from penstock.sources.streams import StreamSpec
 
@@ -294,7 +294,7 @@ def answer(
         "max_document": parse_size(max_document),
     }
     inputs = add_inputs(engine, queries, stream, graph, ontology, language, base, map, **reading)
-    inputs += (path for path in rules if Path(path).exists())
+    inputs += (path for path in rules if is_there(path))
     engine.ready(follow=follow)  # what cannot run is refused before an output is touched
 
     beside = None if is_standard_output(out) else out.rstrip("/")

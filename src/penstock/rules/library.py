@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from penstock.errors import Finding, QueryError, UsageError
+from penstock.errors import Finding, QueryError, UsageError, is_there
 from penstock.rules.reading import Drop, RuleText, files_at, read_file
 from penstock.rules.rule import REGIMES, Rule
 
@@ -134,7 +134,7 @@ def ruleset(wanted: Iterable[str | Path], texts: Iterable[RuleText] = ()) -> lis
     for each in wanted:
         if isinstance(each, str) and not _is_path(each):
             rules |= {rule.name: rule for rule in _from_library(each)}
-        elif Path(each).exists():
+        elif is_there(each):
             files += files_at(Path(each))
         else:
             raise UsageError(f"there is no file with rules {each}")
@@ -150,7 +150,7 @@ def _is_path(text: str) -> bool:
     """Whether a text is meant as a path: it names a place, or is there, and is no regime."""
     if text in REGIMES:
         return False
-    return "/" in text or text.endswith((".rq", ".ru")) or Path(text).exists()
+    return "/" in text or text.endswith((".rq", ".ru")) or is_there(text)
 
 
 def _from_library(name: str) -> Iterable[Rule]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.decode.formats import SUFFIXES, Compression, Format, split_suffixes
-from penstock.errors import Finding, UsageError
+from penstock.errors import Finding, UsageError, is_there, may_not_read
 from penstock.sources.segments import files_below, listed, unread_files
 from penstock.sources.streams import STANDARD_INPUT, StreamSpec
 
@@ -24,12 +24,10 @@ def check_inputs(streams: Sequence[StreamSpec], *, follow: bool = False) -> None
         for path in spec.paths:
             if path == STANDARD_INPUT:
                 continue
-            if not os.path.exists(path):
+            if not is_there(path):
                 raise UsageError(f"there is no file or directory {path}")
             if not os.access(path, os.R_OK):
-                raise UsageError(
-                    f"cannot read {path}: permission denied", hint="ask its owner, or look at `ls -l`"
-                )
+                raise may_not_read(path)
             if not os.path.isdir(path):
                 form = spec.format_for(path)
                 plain = split_suffixes(path)[1] is Compression.NONE
