@@ -18,7 +18,7 @@ from penstock import Engine, cli
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "for-sql-users.md").read_text("utf-8")
 FILES = dict(re.findall(r"^```\w+ (\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-QUERIES = ("hourly.csparql", "rise.rq", "previous.cqels", "silent.rq")
+QUERIES = ("hourly.csparql", "rise.rq", "previous.rq", "silent.rq")
 STREAM = "http://example.org/readings"
 TIMES = {"instant": "when", "format": ["iso", "dd.MM.yyyy HH:mm:ss", "epoch-s"], "timezone": "UTC"}
 ROOMS = [(f"s{number}", number % 4) for number in range(50) if number % 10]  # some sensors are in no room
@@ -58,9 +58,9 @@ SQL = {
         SELECT count(*), sum(b.temp), sum(a.temp) FROM readings a JOIN readings b
             ON a.sensor = b.sensor AND a.when < b.when AND b.when <= a.when + INTERVAL 10 minute
         WHERE b.temp >= a.temp + 5""",
-    "previous.cqels": """
+    "previous.rq": """
         SELECT count(*), sum(b.temp), sum(a.temp)
-        FROM (SELECT * FROM readings WHERE temp IS NOT NULL) b
+        FROM (SELECT DISTINCT * FROM readings WHERE temp IS NOT NULL) b
         ASOF JOIN (SELECT * FROM readings WHERE temp IS NOT NULL) a ON a.sensor = b.sensor AND a.when < b.when
         WHERE b.temp >= a.temp + 5 AND b.when <= a.when + INTERVAL 10 minute""",
     "silent.rq": """

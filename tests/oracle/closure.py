@@ -30,6 +30,7 @@ from penstock.algebra import (
     Join,
     Minus,
     NegatedSet,
+    Next,
     OrderBy,
     OuterJoin,
     PathPattern,
@@ -296,6 +297,9 @@ def _uses(
     elif isinstance(node, Minus):
         yield from _uses(node.left, use, dataset)
         yield from _uses(node.right, absent, dataset)
+    elif isinstance(node, Next):
+        yield from _uses(node.left, Use.EARLIER if dataset is not None else use, dataset)
+        yield from _uses(node.right, absent, dataset)
     elif isinstance(node, Unless):
         yield from _uses(node.left, absent, dataset)
         yield from _uses(node.right, absent, dataset)
@@ -402,6 +406,6 @@ def certainly_timed(node: Pattern, active: ActiveGraph, dataset: TimedDataset) -
         return other or certainly_timed(required, active, dataset)
     if isinstance(node, (Group, OrderBy, Slice)):
         return reads_a_stream(node, active, dataset)
-    if isinstance(node, EventSequence | Unless):
+    if isinstance(node, EventSequence | Next | Unless):
         return True
     return certainly_timed(node.pattern, active, dataset)

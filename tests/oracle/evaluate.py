@@ -37,6 +37,7 @@ from penstock.algebra import (
     Group,
     Join,
     Minus,
+    Next,
     Node,
     OrderBy,
     OuterJoin,
@@ -360,6 +361,22 @@ def unless(node: Unless, scope: Scope) -> list[Solution]:
     ]
 
 
+def next_(node: Next, scope: Scope) -> list[Solution]:
+    """ω ⋈ ω′ for compatible ω and ω′ with end(ω) < start(ω′), if no ω″ that is compatible with ω and has
+    end(ω) < start(ω″) ends before ω′. What is timeless is not followed by anything, and follows nothing.
+    """
+    left, right = evaluate_pattern(node.left, scope), evaluate_pattern(node.right, scope)
+    found = []
+    for one in left:
+        following = [each for each in right if not each.timeless and compatible(one, each)]
+        following = [each for each in following if not one.timeless and one.end < each.start]
+        first = min((each.end for each in following), default=None)
+        nexts = [each for each in following if each.end == first]
+        found += _pairs([one], nexts, RELATIONS["SEQ"], "hull", scope)
+    scope.effort.spend(left, right)
+    return found
+
+
 def at_instants(solutions: list[Solution], scope: Scope, *others) -> list[Solution]:
     """Timeless solutions whose answer may change from instant to instant: one [t, t] each.
 
@@ -536,6 +553,7 @@ OPERATORS: dict[type, Callable] = {
     Union_: union,
     Minus: minus,
     Unless: unless,
+    Next: next_,
     Filter: filter_,
     Extend: extend,
     Group: group,

@@ -24,7 +24,7 @@ from oracle.stream_data import delayed, random_graphs, random_streams
 from oracle.vocabulary import BASE
 from penstock.algebra import STREAM, Construct, Query
 
-__all__ = ["DEADLINES", "NESTED", "REPEATED", "Case", "Row"]
+__all__ = ["DEADLINES", "NESTED", "NEXT", "REPEATED", "Case", "Row"]
 __all__ += ["answers", "cases", "make_case", "parsed", "solved"]
 
 NESTED = 1_000_000_000
@@ -33,6 +33,8 @@ REPEATED = 2_000_000_000
 """Cases from this number on have repetitions instead."""
 DEADLINES = 3_000_000_000
 """Cases from this number on have UNLESS instead."""
+NEXT = 4_000_000_000
+"""Cases from this number on have NEXT instead."""
 
 
 def make_case(seed: int, size: int = 22) -> Case:
@@ -55,7 +57,8 @@ def make_case(seed: int, size: int = 22) -> Case:
         exists=random.random() < 0.2,
         nested=NESTED <= seed < REPEATED,
         repeated=REPEATED <= seed < DEADLINES,
-        deadlines=seed >= DEADLINES,
+        deadlines=DEADLINES <= seed < NEXT,
+        following=seed >= NEXT,
     )
     writer = QueryWriter(random, style)
     count = 1 if rules else random.choice((1, 1, 2))

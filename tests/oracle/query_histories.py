@@ -421,7 +421,8 @@ class Texts:
         """A query of any form, and maybe another with another stream operator."""
         if self.by_stream or self.chance(0.3):
             names = [short(each.name) for each in (*self.data.streams, *self.graphs) if each.name is not None]
-            style = Style(graphs=names, depth=self.random.choice((1, 2)), deadlines=self.chance(0.7))
+            following = {self.random.choice(("deadlines", "following")): self.chance(0.7)}
+            style = Style(graphs=names, depth=self.random.choice((1, 2)), **following)
             found = self._asked(QueryWriter(self.random, style))
             return [found] if found else []
         language = self.random.choice((*CONVENTIONS, "CQELS-CEP"))

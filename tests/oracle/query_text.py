@@ -58,6 +58,7 @@ class Style:
     exists: bool = False  # mostly EXISTS, and in it what depends on the outer solution
     repeated: bool = False  # most chains of groups have a repetition
     deadlines: bool = False  # most chains of groups have UNLESS
+    following: bool = False  # most chains of groups have NEXT
 
 
 def names_in(parts: Iterable[Part]) -> tuple[str, ...]:
@@ -189,7 +190,8 @@ class QueryWriter:
                 seconds = self.random.choice((1, 2, 3, 5, 8))
                 text += f' UNLESS {following.braced()} WITHIN "PT{seconds}S"'
                 continue  # what is absent binds nothing
-            text += f" {self.random.choice(operators)} {following.braced()}"
+            operator = "NEXT" if self.style.following and self.chance(0.7) else self.random.choice(operators)
+            text += f" {operator} {following.braced()}"
             parts.append(following)
         return Part(text, names_in(parts))
 

@@ -13,7 +13,7 @@ from typing import Union
 
 from penstock.algebra.base import *  # noqa: F403
 from penstock.algebra.base import Node, TermOrVar, Var, depth_of, node
-from penstock.algebra.deadlines import *  # noqa: F403
+from penstock.algebra.following import *  # noqa: F403
 from penstock.algebra.paths import *  # noqa: F403
 from penstock.algebra.patterns import *  # noqa: F403
 from penstock.algebra.patterns import Pattern, TriplePattern

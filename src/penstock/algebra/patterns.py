@@ -33,7 +33,7 @@ from penstock.algebra.windows import Cuts, cut_alike
 from penstock.terms import NamedNode, Term
 
 if TYPE_CHECKING:
-    from penstock.algebra.deadlines import Unless
+    from penstock.algebra.following import Next, Unless
     from penstock.algebra.sequences import Background, EventSequence, InWindow, Timestamp
 
 # --- graph patterns ----------------------------------------------------------------------
@@ -553,4 +553,5 @@ Pattern = Union[
     "Background",
     "Timestamp",
     "Unless",
+    "Next",
 ]

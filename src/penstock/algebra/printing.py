@@ -130,6 +130,8 @@ def _form(node) -> Form:
             interval = () if node.interval is HULL else (node.interval.value,)
             condition = () if node.condition is None else (_form(node.condition),)
             return (node.operator, *interval, _form(node.left), _form(node.right), *condition)
+        case a.Next():
+            return ("Next", _form(node.left), _form(node.right))
         case a.Unless():
             return ("Unless", format_duration(node.within), _form(node.left), _form(node.right))
         case a.Filter():

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from penstock.algebra.relations import ENDED, JoinBounds, Limit, Side
+from penstock.algebra.relations import ENDED, JoinBounds, Side
 from penstock.columns.frame import Frame, Pairs
 from penstock.engine.chains import probe_pairs
 from penstock.engine.expressions import FALSE, TRUE, Evaluator
@@ -18,9 +18,6 @@ from penstock.engine.operators import BlockingOperator, Clock, Matcher, Operator
 from penstock.engine.store import Retention, Store, forever, until_end
 from penstock.plan import steps
 from penstock.plan.steps import Step
-from penstock.timeline import FOREVER, LATEST
-
-_NOBODY = 2**62
 
 
 class Waiting:
@@ -194,86 +191,6 @@ class MinusOperator(AbsenceOperator):
         self.absent.add(absent)
         due = self.waiting.due(required, clock)
         yield due.take(~self.absent.found(due, sharing=True))
-
-
-class Following(Matcher):
-    """Whether something follows rows in time: all that UNLESS asks of its absent side."""
-
-    def found(self, due: Frame, remembered_per_row: int) -> np.ndarray:
-        """Which rows have a partner that starts after their start and ends by their end."""
-        if len(due) * remembered_per_row < sum(rows.count for rows in self.store.parts.values()):
-            found = np.zeros(len(due), bool)
-            for rows, _, _ in self.pairs(due):
-                found[rows] = True
-            return found
-        return self._by_order(due)
-
-    def _by_order(self, due: Frame) -> np.ndarray:
-        """The same for many rows at once, however many partners each has: by the first end among those of the
-        same bindings that start later."""
-        found = np.zeros(len(due), bool)
-        numbered = due.extended(".row", np.arange(len(due), dtype=np.int64))
-        for part, left in self._divider.divide(numbered):
-            for other, rows in self.store.parts.items():
-                if not rows.count:
-                    continue
-                keys = [v for v in self.shared if v in self._divider.bound(part) & self.store.bound(other)]
-                partners = rows.frame(self.store.vars)
-                columns = [np.concatenate([partners.column(v), left.column(v)]) for v in keys]
-                group = numbers_of(columns, len(partners) + len(left))
-                theirs, own = group[: len(partners)], group[len(partners) :]
-                if other[1]:  # timeless: it holds at every instant
-                    found[left.ids[-1][np.isin(own, theirs)]] = True
-                    continue
-                starts, ends = np.unique(partners.start), np.unique(partners.end)
-                place = theirs * (len(starts) + 1) + np.searchsorted(starts, partners.start)
-                order = np.argsort(place, kind="stable")
-                # From the last group to the first the numbers fall: so the least one begins anew with each.
-                first = theirs[order] * len(ends) + np.searchsorted(ends, partners.end[order])
-                first = np.append(np.minimum.accumulate(first[::-1])[::-1], _NOBODY)
-                later = own * (len(starts) + 1) + np.searchsorted(starts, left.start, side="right")
-                first = first[np.searchsorted(place[order], later)]
-                latest = own * len(ends) + np.searchsorted(ends, left.end, side="right")
-                found[left.ids[-1][first < latest]] = True
-        return found
-
-
-def numbers_of(columns: list[np.ndarray], rows: int) -> np.ndarray:
-    """A number for each row, the same for rows with the same values."""
-    numbers = np.zeros(rows, np.int64)
-    for column in columns:
-        values, each = np.unique(column, return_inverse=True)
-        _, numbers = np.unique(numbers * len(values) + each, return_inverse=True)
-    return numbers
-
-
-class UnlessOperator(BlockingOperator):
-    """UNLESS … WITHIN: a row waits until time has passed its deadline."""
-
-    def __init__(self, step: steps.Unless, name: str, context: OperatorContext) -> None:
-        super().__init__(step, name, context)
-        self.required = self.store("required", step.vars, Retention(Limit(after_end=step.within)))
-        shared = tuple(var for var in step.vars if var in step.absent.vars)
-        until = Retention(step.join_bounds.latest_end(Side.RIGHT))
-        store = self.store("absent", shared, until, shared)
-        self.absent = Following(store, step.vars, shared, step.join_bounds)
-
-    def build_static_indexes(self) -> None:
-        self.absent.build_static_indexes()
-
-    def advance(self, inputs: list[Frame], clock: Clock) -> Iterator[Frame]:
-        required, absent = inputs
-        within = self.step.within
-        has_deadline = ~required.timeless_mask() & (required.end <= LATEST - within)
-        self.required.append(required.take(has_deadline))
-        self.absent.store.append(absent.project(self.absent.store.vars))
-        if clock.now == FOREVER:  # the streams are over, and time has come to the last end of all before
-            return
-        due = self.required.take(lambda rows: rows.end + within < clock.now)
-        deadline = due.end + within
-        waited = Frame(due.vars, due.ids, due.end, deadline)
-        followed = self.absent.found(waited, self.tuning.remembered_per_row)
-        yield Frame(due.vars, due.ids, due.start, deadline).take(~followed)
 
 
 class ExistsMarkOperator(AbsenceOperator):

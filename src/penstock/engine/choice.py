@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.algebra.base import UnknownNode
-from penstock.engine import absence, constructing, instants, operators, paths
+from penstock.engine import absence, constructing, following, instants, operators, paths
 from penstock.engine.changing import CHANGING
 from penstock.engine.expanding import ExpandOperator
 from penstock.engine.operators import Operator
@@ -42,7 +42,8 @@ _STAYING: dict[type[Step], Callable[..., Operator]] = {
     steps.LeftJoin: absence.LeftJoinOperator,
     steps.Minus: absence.MinusOperator,
     steps.ExistsMark: absence.ExistsMarkOperator,
-    steps.Unless: absence.UnlessOperator,
+    steps.Unless: following.UnlessOperator,
+    steps.Next: following.NextOperator,
     steps.Aggregated: instants.AggregatedOperator,
     steps.Ordered: instants.OrderedOperator,
     steps.Asked: instants.AskedOperator,

@@ -232,6 +232,11 @@ class _Search:
                     f" what begins and ends one ({_count(self.given(step.required))} of"
                     f" {self._patterns(step.required)}), or time has not passed its end"
                 )
+            case steps.Next():
+                left, right = (
+                    f"{_count(self.given(side))} of {self._patterns(side)}" for side in step.inputs
+                )
+                return f"none of {left} is followed by one of {right}, or time has not passed its end"
             case steps.Unless():
                 return (
                     f"UNLESS left none of {_count(self.given(step.required))} of"

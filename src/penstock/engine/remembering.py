@@ -34,9 +34,10 @@ _SIDES = {
     "required": "the rows that something absent may hide",
     "waiting": "rows that wait for the watermark",
     "rows": "the rows in its window",
+    "done": "its left side",
     "labels": "what tests along the way find",
 }
-_BOUNDED = ("left", "right", "optional", "edges", "walks", "run")  # as long as combinations may be
+_BOUNDED = ("left", "done", "right", "optional", "edges", "walks", "run")  # as long as combinations may be
 
 
 def remembered(found: Iterable[Step]) -> dict[Step, tuple[str, ...]]:

@@ -362,6 +362,13 @@ class Store:
 
     # --- chunks in the state store ---
 
+    def rewrite(self) -> None:
+        """Stores all rows anew: some have been taken that are still needed by `until`."""
+        self._rewritten = True
+        self._fresh = []
+        for rows in self.parts.values():
+            rows.chunk[: rows.count] = self._next
+
     def forget_fresh(self) -> None:
         """What was appended so far is not part of the stored state."""
         self._fresh = []

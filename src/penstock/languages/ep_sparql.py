@@ -41,6 +41,11 @@ def equalsoptional(left: GroupParts, right: GroupParts) -> a.Pattern:
     return a.OuterJoin(with_filter(*left), pattern, EQUALS, condition=condition)
 
 
+def following(left: GroupParts, right: GroupParts) -> a.Pattern:
+    """The left group with the first of the right one that follows it."""
+    return a.Next(with_filter(*left), with_filter(*right))
+
+
 _OPERANDS = ("group_graph_pattern", "repetition", "deadline")
 _DEADLINE = 'write { … } UNLESS { … } WITHIN "PT15M"^^xsd:duration'
 _BETWEEN = "it stands between two groups that are not repeated: { … } SEQ { … }+ SEQ { … }"
@@ -53,6 +58,7 @@ class EpSparqlTranslator(SequenceTranslator, RegistrationTranslator):
         **{relation.name: joining(relation) for relation in (SEQ, EQUALS, *ALLEN)},
         "OPTIONALSEQ": optionalseq,
         "EQUALSOPTIONAL": equalsoptional,
+        "NEXT": following,
     }
 
     def statement(self, tree: Tree, **about) -> a.Statement:

@@ -22,6 +22,7 @@ _STAYS = "what was derived must stay derived, so a rule may not ask for what is 
 _INSTEAD = {
     a.OuterJoin: f"{_STAYS}; write a rule for each case",
     a.Minus: f"{_STAYS}; values that are not meant are left out with FILTER (?x != …)",
+    a.Next: "a rule over several elements is CONSTRUCT { … } WHERE { … } in a query file",
     a.Unless: f"{_STAYS}; ask for it in a query",
     a.Group: "a rule looks at one solution at a time; ask for the aggregate in a query",
     a.Project: "write its pattern into WHERE itself",

@@ -306,7 +306,7 @@ def check_recursion(fed: Feeding, standing: Sequence[Sequence[int]], names: Sequ
                 raise QueryError(
                     f"{subject} through an absence: `{leaf_text(sought.leaf.pattern)}` in "
                     f"`{names[sought.query]}` stands where one more match can take an answer "
-                    "away (OPTIONAL, MINUS, EXISTS, UNLESS, a repetition, GROUP BY, ORDER BY or LIMIT), and "
+                    "away (OPTIONAL, MINUS, EXISTS, UNLESS, NEXT, a repetition, GROUP BY, ORDER BY or LIMIT), and "
                     "the answer would be derived from its own absence at the same instant",
                     hint=f"{_LET_TIME_PASS}, so that it speaks of what was derived before; or "
                     "give the derived triples a predicate of their own",

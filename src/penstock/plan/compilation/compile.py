@@ -20,7 +20,7 @@ from penstock.errors import QueryError
 from penstock.functions import chance
 from penstock.plan import steps, system_columns
 from penstock.plan.analysis import bounds, reads, variables, walk
-from penstock.plan.analysis.deadlines import refuse_deadlines
+from penstock.plan.analysis.following import refuse_following
 from penstock.plan.analysis.walk import conjuncts
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context
@@ -46,7 +46,7 @@ def compile_query(
 ) -> Step:
     """The plan of a whole query; its last step gives the answers."""
     compiler = Compiler(query)
-    refuse_deadlines(query, feeds=feeds)
+    refuse_following(query, feeds=feeds)
     if query.continuous is not None:
         context = Context(catalog.dataset_of(query), instants, key)
         return compiler.reported(query, catalog, context, feeds=feeds)
@@ -317,13 +317,20 @@ class Compiler(RepetitionCompiler):
         return steps.Minus(required, absent, context.passing)
 
     def _unless(self, node: a.Unless, context: Context) -> Step:
+        required, absent = self._both_sides(node, context)
+        return steps.Unless(required, absent, node.within)
+
+    def _next(self, node: a.Next, context: Context) -> Step:
+        return steps.Next(*self._both_sides(node, context), context.within)
+
+    def _both_sides(self, node: a.Unless | a.Next, context: Context) -> tuple[Step, Step]:
         if context.outer is not None:
             raise QueryError(
-                "UNLESS inside EXISTS cannot be asked for each outer solution",
-                hint="let both sides of UNLESS bind the variables that they share with what is outside",
+                f"{node.word} inside EXISTS cannot be asked for each outer solution",
+                hint=f"let both sides of {node.word} bind the variables that they share with what is outside",
             )
-        required, absent = (self.pattern(child, below) for child, below in self._children(node, context))
-        return steps.Unless(required, absent, node.within)
+        left, right = (self.pattern(child, below) for child, below in self._children(node, context))
+        return left, right
 
     # --- filters and expressions ---
 
@@ -532,6 +539,8 @@ def _side(step: Step, condition: a.Expression) -> str | None:
         return None
     if isinstance(step, steps.Join):
         return next((side for side in ("left", "right") if needed <= getattr(step, side).certain), None)
+    if isinstance(step, steps.Next):  # without some on the right, others would be the first
+        return "left" if needed <= step.left.certain else None
     if isinstance(step, Expand):
         return "input" if needed <= step.input.certain else None
     # What the columns hide is another variable, even if it has the name of one that is needed.

@@ -12,6 +12,7 @@ from penstock.plan.steps.joins import (
     Join,
     LeftJoin,
     Minus,
+    Next,
     OuterBindings,
     Unless,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "Matched",
     "Merge",
     "Minus",
+    "Next",
     "Ordered",
     "OuterBindings",
     "PathWalk",

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from penstock.algebra.nodes import Expression
-from penstock.algebra.relations import ANY, HULL, IntervalRule, JoinBounds, Relation, Side
+from penstock.algebra.relations import ANY, HULL, SEQ, IntervalRule, JoinBounds, Relation, Side
 from penstock.plan.steps.step import (
     Absence,
     OfInput,
@@ -211,6 +211,38 @@ class Unless(Absence):
     def join_bounds(self) -> JoinBounds:
         """How what is absent lies to the time from a row's end to its deadline."""
         return JoinBounds(AFTER, longest=(self.within, self.absent.longest))
+
+
+@step_class
+class Next(TwoInputs):
+    """Each left row with the right ones that follow it and end first."""
+
+    waits = True
+
+    left: Step
+    right: Step
+    within: int | None = None
+
+    instants: ClassVar[Streams] = frozenset()
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain | self.right.certain
+
+    def gives(self, inputs: tuple) -> object:
+        return inputs[0] & inputs[1]
+
+    @property
+    def longest(self) -> int | None:
+        return self.within
+
+    @cached_property
+    def join_bounds(self) -> JoinBounds:
+        """What the two sides know of each other's time."""
+        return JoinBounds(SEQ, HULL, self.within, (self.left.longest, self.right.longest))
+
+    def delayed(self, slot: int) -> bool:
+        return slot == 0
 
 
 @step_class

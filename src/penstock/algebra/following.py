@@ -1,10 +1,11 @@
-"""Absence with a deadline: what does not happen within some time after something else (decision 0001)."""
+"""What follows something in time: what comes next, and what does not come by a deadline (decision 0001)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.algebra.base import Bound, StateNeed, TwoSided, Vars, node
+from penstock.algebra.base import Bound, StateNeed, Substituted, TwoSided, Vars, node
+from penstock.algebra.relations import HULL, SEQ, JoinBounds, Side
 from penstock.algebra.windows import Cuts
 
 if TYPE_CHECKING:
@@ -55,3 +56,40 @@ class Unless(TwoSided):
             StateNeed("its left side", 0, self.within, beside=(0,)),
             StateNeed("its right side", 1, self.within - 1, absence=True),
         )
+
+
+@node
+class Next(TwoSided):
+    """`left NEXT right`: each solution of the left side with the first of the right side that follow it: of
+    those that are compatible and start after its end, all that end first.
+
+    What has no interval is not followed by anything, and follows nothing.
+    """
+
+    left: "Pattern"
+    right: "Pattern"
+
+    word = "NEXT"
+    meets = True
+
+    def certainly_binds(self, certain: tuple[Vars, ...], possible: tuple[Vars, ...]) -> Vars:
+        return certain[0] | certain[1]
+
+    def is_independent(self, substituted: Substituted) -> bool:
+        return substituted.free[1] <= substituted.parts[0]  # else others would be the first
+
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        return None if any(parts) else ()
+
+    def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
+        return False
+
+    def time_moves_on(self, place: int) -> bool:
+        return place == 0
+
+    def one_more_takes_away(self, place: int) -> bool:
+        return place == 1
+
+    def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
+        until = JoinBounds(SEQ, HULL, bound, longest).latest_end(Side.LEFT)
+        return (StateNeed("what nothing has followed of its left side", 0, until.longest),)

@@ -1,4 +1,4 @@
-"""UNLESS … WITHIN: when it answers, what it remembers, and what of it is refused by name."""
+"""UNLESS … WITHIN and NEXT: when they answer, what they remember, and what of them is refused by name."""
 
 from __future__ import annotations
 
@@ -51,6 +51,36 @@ def test_its_answers_can_be_combined_further(answers):
     assert found == {("a", "08:00", "08:30")}
 
 
+NEXT = "{ ?s :v ?last } NEXT { ?s :v ?next }"
+
+
+def test_the_next_is_of_the_same_sensor_and_none_beyond(answers):
+    spoken = (("a", "08:00"), ("b", "08:10"), ("a", "08:15"), ("a", "08:30"), ("b", "08:40"), ("c", "08:45"))
+    assert answers(f"SELECT ?s {{ {NEXT} }}", *spoken) == {
+        ("a", "08:00", "08:15"), ("b", "08:10", "08:40"), ("a", "08:15", "08:30")
+    }  # fmt: skip
+
+
+def test_what_comes_late_within_the_lateness_is_the_next(answers):
+    spoken = (("a", "08:00"), ("a", "08:20"), ("a", "08:14"), ("b", "08:30"))
+    found = answers(f"SELECT ?s {{ {NEXT} }}", *spoken, lateness="10m")
+    assert found == {("a", "08:00", "08:14"), ("a", "08:14", "08:20")}
+
+
+def test_a_filter_after_it_looks_for_no_later_one_and_one_inside_does(answers):
+    spoken = (("a", "08:00"), ("a", "08:10"), ("a", "08:20"), ("a", "08:30"))
+    assert answers(f'SELECT ?s {{ {NEXT} FILTER (?next = "2") }}', *spoken) == {("a", "08:10", "08:20")}
+    inside = '{ ?s :v ?last } NEXT { ?s :v ?next FILTER (?next = "2") }'
+    assert answers(f"SELECT ?s {{ {inside} }}", *spoken) == {("a", "08:00", "08:20"), ("a", "08:10", "08:20")}
+    assert answers(f'SELECT ?s {{ {NEXT} FILTER (?last = "2") }}', *spoken) == {("a", "08:20", "08:30")}
+
+
+def test_what_nothing_has_followed_is_remembered_as_long_as_a_filter_says():
+    for bound, how_long in ("", None), (' FILTER (getDURATION() < "PT5M"^^xsd:duration)', 5 * MINUTE - 1):
+        [kept] = memories(parse_query(PREFIXES + f"SELECT ?s {{ {NEXT}{bound} }}").query.pattern)
+        assert (kept.keeps, kept.bound) == ("what nothing has followed of its left side", how_long)
+
+
 def test_both_sides_are_remembered_until_the_deadline():
     kept = list(memories(parse_query(PREFIXES + f"SELECT ?s {{ {SILENT} }}").query.pattern))
     assert [(each.keeps, each.bound) for each in kept] == [
@@ -67,7 +97,11 @@ def test_both_sides_are_remembered_until_the_deadline():
         (f"SELECT ?s {{ {SILENT} }} LIMIT 1", "LIMIT looks at the instants"),
         (f"ASK {{ {SILENT} }}", "ASK looks at the instants"),
         (f"CONSTRUCT {{ ?s :silent true }} {{ {SILENT} }}", "a rule that all queries read"),
-        (f"SELECT ?next {{ ?next :v ?o FILTER EXISTS {{ {SILENT} }} }}", "inside EXISTS"),
+        (f"SELECT ?next {{ ?next :v ?o FILTER EXISTS {{ {SILENT} }} }}", "UNLESS inside EXISTS"),
+        (f"SELECT ?next {{ ?o :w ?next FILTER EXISTS {{ {NEXT} }} }}", "NEXT inside EXISTS"),
+        (f"CONSTRUCT {{ ?s :v ?last }} {{ {NEXT} }}", "through an absence"),
+        ("SELECT ?s { { ?s :v ?x } NEXT { ?s :v ?y }+ NEXT { ?s :v ?z } }", "nothing says where"),
+        ('SELECT ?s { { ?s :v ?x } NEXT { ?s :v ?y } WITHIN "PT1M" }', "WITHIN says until when UNLESS waits"),
         ("SELECT ?s { { ?s :v ?x } UNLESS { ?s :v ?y } }", "WITHIN is missing"),
         ('SELECT ?s { { ?s :v ?x } SEQ { ?s :v ?y } WITHIN "PT1M" }', "WITHIN says until when UNLESS waits"),
         ('SELECT ?s { { ?s :v ?x } WITHIN "PT1M" }', "WITHIN says until when UNLESS waits"),

@@ -1,8 +1,12 @@
-"""Where UNLESS cannot stand: an answer that ends at a deadline ends at no instant of the streams."""
+"""Where UNLESS and NEXT cannot stand.
+
+They look at what comes after an element; and an answer that ends at a deadline ends at no instant of
+the streams.
+"""
 
 from __future__ import annotations
 
-from penstock.algebra.nodes import Ask, Construct, Pattern, Query, Unless
+from penstock.algebra.nodes import Ask, Construct, Next, Pattern, Query, Unless
 from penstock.algebra.scopes import ELEMENT
 from penstock.errors import QueryError
 from penstock.plan.analysis.walk import children, nodes
@@ -10,12 +14,14 @@ from penstock.plan.analysis.walk import children, nodes
 _REGISTER = "REGISTER STREAM <name> AS CONSTRUCT … makes a stream of it, which other queries read"
 
 
-def refuse_deadlines(query: Query, *, feeds: bool) -> None:
-    """Refuse UNLESS where instants of the streams, or single elements, are all that is looked at."""
+def refuse_following(query: Query, *, feeds: bool) -> None:
+    """Refuse them where instants of the streams, or single elements, are all that is looked at."""
     if query.scope == ELEMENT:
-        if any(isinstance(node, Unless) for node in nodes(query.pattern)):
+        for node in nodes(query.pattern):
+            if not isinstance(node, (Unless, Next)):
+                continue
             raise QueryError(
-                "UNLESS looks at what comes later, and this query at each element by itself",
+                f"{node.word} looks at what comes later, and this query at each element by itself",
                 hint="leave out --query-scope element",
             )
         return
