@@ -305,9 +305,9 @@ def check_recursion(fed: Feeding, standing: Sequence[Sequence[int]], names: Sequ
             if sought.absent and not sought.later and sought.query in inside:
                 raise QueryError(
                     f"{subject} through an absence: `{leaf_text(sought.leaf.pattern)}` in "
-                    f"`{names[sought.query]}` stands where one more match can take an answer "
-                    "away (OPTIONAL, MINUS, EXISTS, UNLESS, NEXT, a repetition, GROUP BY, ORDER BY or LIMIT), and "
-                    "the answer would be derived from its own absence at the same instant",
+                    f"`{names[sought.query]}` stands where one more match can take an answer away "
+                    "(OPTIONAL, MINUS, EXISTS, UNLESS, NEXT, a repetition, GROUP BY, ORDER BY or LIMIT), "
+                    "and the answer would be derived from its own absence at the same instant",
                     hint=f"{_LET_TIME_PASS}, so that it speaks of what was derived before; or "
                     "give the derived triples a predicate of their own",
                 )
