@@ -11,44 +11,19 @@ from pyoxigraph import DefaultGraph, Quad, QuadParser, RdfFormat, parse
 
 from penstock.decode.assign_times import TimedRows, WrittenLines, assign_times_in_documents
 from penstock.decode.canonical import NumberedLabels, Unusable, canonical_line
-from penstock.decode.elements import Elements
+from penstock.decode.element_decoder import ElementDecoder
 from penstock.decode.jsonld import is_json, may_be_one, refusal, vanished
-from penstock.decode.limits import EXPANSION, LEAST_EXPANSION, LIMITS, InputLimits
+from penstock.decode.limits import EXPANSION, LEAST_EXPANSION
 from penstock.decode.lines import last_newline, line_at, shown, strict_error, syntax_reason
-from penstock.decode.nquads import keep_table, scan
+from penstock.decode.nquads import scan
 from penstock.decode.occurrences import Occurrences, Reject, empty
 from penstock.decode.relative import MARK, UNRESOLVED, relative_reason, unresolved_reason
 from penstock.decode.splitting import STATEMENT
-from penstock.decode.times import TimePredicates
 from penstock.terms import BlankNode, NamedNode, Triple
 
 
-class DocumentDecoder:
+class DocumentDecoder(ElementDecoder):
     """What TriG and JSON-LD share: documents whose elements need not be contiguous."""
-
-    def __init__(
-        self,
-        source: str,
-        times: TimePredicates,
-        *,
-        strict: bool = False,
-        keep_predicates: np.ndarray | None = None,
-        named: bool = False,
-        base: str | None = None,
-        limits: InputLimits = LIMITS,
-        key: int = 0,
-        elements: Elements | None = None,
-    ) -> None:
-        self.source = source
-        self.key = key
-        self.elements = elements or Elements(source, key)
-        self.limits = limits
-        self.base = base or UNRESOLVED
-        self.times = times
-        self.strict = strict
-        self.keep = keep_table(None if named else keep_predicates)
-        self.named = named
-        self.stated = times.ids(key)
 
     def _assign_times(
         self,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from pyoxigraph import Quad, RdfFormat, parse
 
 from penstock.decode.assign_times import WrittenLines, assign_times, assign_times_plain
-from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
-from penstock.decode.elements import Elements
-from penstock.decode.limits import LIMITS, InputLimits
-from penstock.decode.nquads import ODD, keep_table, scan
+from penstock.decode.canonical import Unusable, canonical_line
+from penstock.decode.element_decoder import ElementDecoder
+from penstock.decode.nquads import ODD, scan
 from penstock.decode.occurrences import Occurrences, Reject
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
@@ -83,34 +83,13 @@ def last_newline(data: bytes | memoryview) -> int:
     return 0
 
 
-class LineDecoder:
+class LineDecoder(ElementDecoder):
     """Decodes pieces of one N-Quads file or pipe."""
 
-    def __init__(
-        self,
-        source: str,
-        times: TimePredicates,
-        *,
-        strict: bool = False,
-        keep_predicates: np.ndarray | None = None,
-        named: bool = False,
-        base: str | None = None,  # N-Quads has no relative IRIs
-        limits: InputLimits = LIMITS,
-        key: int = 0,
-        elements: Elements | None = None,
-    ) -> None:
-        self.source = source
-        self.key = key
-        self.elements = elements or Elements(source, key)
+    def __init__(self, source: str, times: TimePredicates, **options: Any) -> None:
+        super().__init__(source, times, **options)
         self.carried = (0, 0)
         """Name and number of the compact element whose lines stand before the next piece, if they do."""
-        self.limits = limits
-        self.times = times
-        self.strict = strict
-        self.keep = keep_table(None if named else keep_predicates)
-        self.named = named
-        self.stated = times.ids(key)
-        self.label = SaltedLabels(source)
         self._terms = 0
 
     def decode(

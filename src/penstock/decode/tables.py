@@ -12,7 +12,7 @@ import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -23,20 +23,21 @@ from pyoxigraph import RdfFormat, parse
 from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.assign_times import WrittenLines
-from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
+from penstock.decode.canonical import Unusable, canonical_line
 from penstock.decode.csv_rows import PIECE as CSV_PIECE
 from penstock.decode.csv_rows import CsvRows
+from penstock.decode.element_decoder import ElementDecoder
 from penstock.decode.elements import Elements
 from penstock.decode.formats import FILE, LINE, ROW, Format
 from penstock.decode.json_rows import read_lines
-from penstock.decode.limits import LIMITS, InputLimits
+from penstock.decode.limits import InputLimits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.mapping.cells import is_text, plain
 from penstock.decode.mapping.clock import Clock, instants_in
 from penstock.decode.mapping.document import Dialect, TableMap, read_map
 from penstock.decode.mapping.rows import MappedRows, Table
 from penstock.decode.mapping.templates import buffers_of
-from penstock.decode.nquads import ODD, STATED, keep_table, scan
+from penstock.decode.nquads import ODD, STATED, scan
 from penstock.decode.occurrences import Occurrences, Reject, concat, empty, merge_terms
 from penstock.decode.portions import LONG, long_texts, portions, room_for_long_texts, rows_at_a_time
 from penstock.decode.times import TimePredicates
@@ -64,32 +65,13 @@ def _large(text: str) -> pa.Scalar:
     return pa.scalar(text, pa.large_string())
 
 
-class TripleRows:
+class TripleRows(ElementDecoder):
     """Turns rows that are triples into occurrences: the columns s, p, o, start, end, graph."""
 
-    def __init__(
-        self,
-        source: str,
-        times: TimePredicates,
-        *,
-        strict: bool = False,
-        keep_predicates: np.ndarray | None = None,
-        named: bool = False,
-        limits: InputLimits = LIMITS,
-        key: int = 0,
-        elements: Elements | None = None,
-    ) -> None:
-        self.source = source
-        self.key = key
-        self.elements = elements or Elements(source, key)
-        self.limits = limits
-        self.times = times
-        self.strict = strict
-        self.unit = LINE
-        self.keep = keep_table(None if named else keep_predicates)
-        self.named = named
-        self.stated = times.ids(key)
-        self.label = SaltedLabels(source)
+    unit = LINE
+
+    def __init__(self, source: str, times: TimePredicates, **options: Any) -> None:
+        super().__init__(source, times, **options)
         self._last: tuple[str, int, int, int] | None = None  # graph, start, end and number of the last row
 
     def wanted(self, names: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -19,16 +20,15 @@ from pyoxigraph import RdfFormat, parse
 from penstock.columns.ids import id_of
 from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk, TermTable
-from penstock.decode.canonical import SaltedLabels, Unusable, canonical_line
-from penstock.decode.elements import Elements
+from penstock.decode.canonical import Unusable, canonical_line
+from penstock.decode.element_decoder import ElementDecoder
 from penstock.decode.formats import LINE
-from penstock.decode.limits import LIMITS, InputLimits
 from penstock.decode.lines import shown, strict_error, syntax_reason
 from penstock.decode.mapping.cells import Cells, default_of_kind, is_text, lexical, literals, plain, present
 from penstock.decode.mapping.clock import Clock, Instants, instants_in
 from penstock.decode.mapping.document import Column, TableMap, did_you_mean
 from penstock.decode.mapping.templates import Template, buffers_of
-from penstock.decode.nquads import ODD, keep_table, scan
+from penstock.decode.nquads import ODD, scan
 from penstock.decode.occurrences import Occurrences, Reject, merge_terms
 from penstock.decode.times import TimePredicates
 from penstock.errors import InputError
@@ -76,38 +76,21 @@ class _Found:
     faults: list[tuple[int, str]] = field(default_factory=list)  # row, reason
 
 
-class MappedRows:
+class MappedRows(ElementDecoder):
     """Turns rows into occurrences by a map."""
 
+    unit = LINE
+
     def __init__(
-        self,
-        map_: TableMap,
-        source: str,
-        *,
-        strict: bool = False,
-        keep_predicates: np.ndarray | None = None,
-        named: bool = False,
-        limits: InputLimits = LIMITS,
-        key: int = 0,
-        elements: Elements | None = None,
+        self, map_: TableMap, source: str, *, keep_predicates: np.ndarray | None = None, **options: Any
     ) -> None:
+        super().__init__(source, TimePredicates(), **options)
         self.map = map_
-        self.key = key
-        self.elements = elements or Elements(source, key)
-        self.limits = limits
-        self.source = source
-        self.strict = strict
-        self.unit = LINE
-        self.named = named
-        self.label = SaltedLabels(source)
-        self.times = TimePredicates()
-        self._keep = keep_table(None)
-        self._stated = self.times.ids(key)
-        kept = None if named or keep_predicates is None else set(np.asarray(keep_predicates).tolist())
+        kept = None if self.named or keep_predicates is None else set(np.asarray(keep_predicates).tolist())
         self.columns = [
             column
             for column in map_.columns
-            if column.property and (kept is None or id_of(NamedNode(column.property), key) in kept)
+            if column.property and (kept is None or id_of(NamedNode(column.property), self.key) in kept)
         ]
 
     def wanted(self, names: Sequence[str]) -> list[str]:
@@ -386,7 +369,7 @@ class MappedRows:
             return np.empty(0, np.int64), {}
         lines = pc.binary_join_element_wise(_large(_BEFORE), terms, _large(_AFTER), _large(""))
         offsets, data = buffers_of(lines)
-        rows = scan(data[offsets[0] : offsets[-1]], keep=self._keep, stated=self._stated, key=self.key)
+        rows = scan(data[offsets[0] : offsets[-1]], keep=self.keep, stated=self.stated, key=self.key)
         found.terms.append(rows.terms)
         ids = rows.object.copy()
         faults: dict[int, str] = {}
@@ -395,7 +378,7 @@ class MappedRows:
             try:
                 quads = list(parse(lines[at].as_py().encode(), RdfFormat.N_QUADS))
                 line = canonical_line(quads[0], self.label, self.times)
-                one = scan(line, keep=self._keep, stated=self._stated, key=self.key, trusted=True)
+                one = scan(line, keep=self.keep, stated=self.stated, key=self.key, trusted=True)
             except SyntaxError as problem:
                 faults[at] = f"{terms[at].as_py()[:80]} is no term: {syntax_reason(problem)}"
             except Unusable as problem:
