@@ -85,7 +85,7 @@ class NextOperator(BlockingOperator):
 
     def __init__(self, step: steps.Next, name: str, context: OperatorContext) -> None:
         super().__init__(step, name, context)
-        self.shared = tuple(var for var in step.left.vars if var in step.right.vars)
+        self.shared = step.shared
         until = Retention(step.join_bounds.latest_end(Side.LEFT))
         self.left = self.store("left", step.left.vars, until, self.shared)
         self.done = self.store("done", step.left.vars, until, self.shared)

@@ -71,20 +71,10 @@ class OuterBindings(OfInput):
         return True
 
 
-@step_class
-class Join(TwoInputs):
-    """Combinations of compatible solutions whose intervals are in the relation.
+class Combinations(TwoInputs):
+    """The base of steps whose rows are combinations of one of each input, none longer than `within`."""
 
-    `within`: combinations longer than this many µs are of no use to anybody.
-    """
-
-    expiry_known = True
-
-    left: Step
-    right: Step
-    relation: Relation = ANY
-    interval: IntervalRule = HULL
-    within: int | None = None
+    within: int | None
 
     @cached_property
     def certain(self) -> frozenset[str]:
@@ -99,6 +89,26 @@ class Join(TwoInputs):
         return tuple(var for var in self.left.vars if var in right)
 
     @property
+    def longest(self) -> int | None:
+        return self.within
+
+
+@step_class
+class Join(Combinations):
+    """Combinations of compatible solutions whose intervals are in the relation.
+
+    `within`: combinations longer than this many µs are of no use to anybody.
+    """
+
+    expiry_known = True
+
+    left: Step
+    right: Step
+    relation: Relation = ANY
+    interval: IntervalRule = HULL
+    within: int | None = None
+
+    @property
     def name(self) -> str:
         return self.relation.join_name()
 
@@ -106,10 +116,6 @@ class Join(TwoInputs):
     def join_bounds(self) -> JoinBounds:
         """What the two sides know of each other's time."""
         return JoinBounds(self.relation, self.interval, self.within, (self.left.longest, self.right.longest))
-
-    @property
-    def longest(self) -> int | None:
-        return self.within
 
     @property
     def after_the_fact(self) -> bool:
@@ -214,7 +220,7 @@ class Unless(Absence):
 
 
 @step_class
-class Next(TwoInputs):
+class Next(Combinations):
     """Each left row with the right ones that follow it and end first."""
 
     waits = True
@@ -224,17 +230,6 @@ class Next(TwoInputs):
     within: int | None = None
 
     instants: ClassVar[Streams] = frozenset()
-
-    @cached_property
-    def certain(self) -> frozenset[str]:
-        return self.left.certain | self.right.certain
-
-    def gives(self, inputs: tuple) -> object:
-        return inputs[0] & inputs[1]
-
-    @property
-    def longest(self) -> int | None:
-        return self.within
 
     @cached_property
     def join_bounds(self) -> JoinBounds:
