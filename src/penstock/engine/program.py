@@ -34,7 +34,6 @@ from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import Knowledge, StaticGraph
 from penstock.knowledge.versions import version_path, versions_in
 from penstock.plan import steps
-from penstock.plan.analysis.keys import Key
 from penstock.plan.catalog import GraphName
 from penstock.plan.planning import Plan, PlannedQuery, make_plan
 from penstock.plan.sources import is_stream, static_graphs, streams
@@ -188,7 +187,7 @@ class Program:
                 query.name,
                 rule_name(query.parsed.query),
                 self.step_digests[query.step],
-                query.key.variable.name if isinstance(query.key, Key) else None,
+                query.key.column,
                 generation,
             )
             for query, generation in zip(self.plan.queries, self.generations, strict=True)
@@ -392,7 +391,7 @@ class Program:
 
 def _answering(plan: Plan) -> list[tuple[steps.Step, str | None]]:
     """The steps that answer each query, and the key by which its rows are spread."""
-    keys = (query.key.variable.name if isinstance(query.key, Key) else None for query in plan.queries)
+    keys = (query.key.column for query in plan.queries)
     return [(query.step, key) for query, key in zip(plan.queries, keys, strict=True)]
 
 

@@ -11,7 +11,6 @@ from penstock.columns.frame import Frame
 from penstock.columns.terms import TermTable
 from penstock.engine.counting import RowCounts
 from penstock.engine.windows.reporting import as_given
-from penstock.plan.analysis.keys import Key
 from penstock.plan.steps import Reported
 from penstock.timeline import NEVER
 
@@ -25,7 +24,7 @@ class ProgramShard:
     def __init__(self, program: Program, number: int) -> None:
         # Queries without a key have all their rows in the first shard and answer only there.
         queries = program.plan.queries
-        mine = [i for i in program.answering if number == 0 or isinstance(queries[i].key, Key)]
+        mine = [i for i in program.answering if number == 0 or queries[i].key.column]
         self.number = number
         self.triples = {  # of the continuous queries, whether they make triples
             i: queries[i].kind in ("construct", "describe")

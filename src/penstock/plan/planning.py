@@ -127,7 +127,7 @@ def make_plan(
         step = compile_query(
             each.query,
             catalog,
-            key=key.variable.name if isinstance(key, Key) else None,
+            key=key.column,
             feeds=feeds,
             # An element is in a stream, wherever what else there is comes from.
             instants=instants[i].streams if in_elements[i] else instants[i].asked,
@@ -147,7 +147,7 @@ def make_plan(
 
 def _refuse_other_key(name: str, kept: str | None, now: Key | NoKey) -> None:
     """Refuse to go on with a query whose stored rows are in other partitions than those of its new ones."""
-    key = now.variable.name if isinstance(now, Key) else None
+    key = now.column
     if key == kept:
         return
     there, here = (f"spread by ?{each}" if each else "in one partition" for each in (kept, key))

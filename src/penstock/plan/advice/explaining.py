@@ -72,7 +72,7 @@ def explain_stages(overview: Overview, *, assumed: bool = False) -> str:
     everywhere = dict.fromkeys(step for query in plan.queries for step in query.step.walk(everywhere=True))
     scans = [step for step in everywhere if isinstance(step, steps.Scan)]
     alone = [query for query in plan.queries if query.key == ELEMENT_KEY]
-    keyed = [query for query in plan.queries if isinstance(query.key, Key) and query not in alone]
+    keyed = [query for query in plan.queries if query.key.column and query not in alone]
     together = [query for query in plan.queries if query not in keyed and query not in alone]
     sieved = sieves(query.step for query in plan.queries)
     gives = [query for place, query in enumerate(plan.queries) if place not in overview.internal_queries]

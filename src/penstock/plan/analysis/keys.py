@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from penstock.algebra.nodes import (
     Ask,
@@ -44,6 +45,10 @@ class Key:
 
     variable: Var
 
+    @property
+    def column(self) -> str | None:
+        return self.variable.name
+
 
 ELEMENT_KEY = Key(Var(ELEMENT))
 """The key of a query that looks at one element at a time: the element itself."""
@@ -54,6 +59,7 @@ class NoKey:
     """The query runs in one partition, and why, in words."""
 
     reason: str
+    column: ClassVar[str | None] = None
 
 
 def leaf_key_position(leaf: TriplePattern | LookUp, key: Var) -> str | None:

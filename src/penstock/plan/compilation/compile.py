@@ -30,7 +30,7 @@ from penstock.plan.compilation.shaping import UNIT, columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
 from penstock.plan.compilation.window_steps import in_window
 from penstock.plan.sources import Sources, Stream, only_streams, static_graphs, windows
-from penstock.plan.steps import Begun, Expand, Step
+from penstock.plan.steps import Begun, Step
 from penstock.terms import BlankNode, Literal, NamedNode, Term
 
 NOTHING = steps.InlineData((), ())
@@ -534,18 +534,8 @@ def push_filters(step: Step, conditions: Sequence[a.Expression]) -> Step:
 
 def _side(step: Step, condition: a.Expression) -> str | None:
     """The input of a step that a filter can go to."""
-    needed = {var.name for var in variables.of_expression(condition)}
-    if not needed or _depends_on_row(condition):
-        return None
-    if isinstance(step, steps.Join):
-        return next((side for side in ("left", "right") if needed <= getattr(step, side).certain), None)
-    if isinstance(step, steps.Next):  # without some on the right, others would be the first
-        return "left" if needed <= step.left.certain else None
-    if isinstance(step, Expand):
-        return "input" if needed <= step.input.certain else None
-    # What the columns hide is another variable, even if it has the name of one that is needed.
-    passes = isinstance(step, (steps.Columns, steps.Unique, steps.Rename))
-    return "input" if passes and needed <= frozenset(step.vars) else None
+    looked_at = frozenset(var.name for var in variables.of_expression(condition))
+    return None if not looked_at or _depends_on_row(condition) else step.filtered_input(looked_at)
 
 
 def _renamed(expression: a.Expression, names: dict[str, str]) -> a.Expression:

@@ -125,6 +125,9 @@ class Join(Combinations):
     def gives_belated(self) -> bool:
         return self.interval is not HULL and self.reads_stream and not self.retractable
 
+    def filtered_input(self, looked_at: frozenset[str]) -> str | None:
+        return next((side for side in ("left", "right") if looked_at <= getattr(self, side).certain), None)
+
     def delayed(self, slot: int) -> bool:
         return self.interval is HULL and self.relation.ends_first((Side.LEFT, Side.RIGHT)[slot])
 
@@ -235,6 +238,10 @@ class Next(Combinations):
     def join_bounds(self) -> JoinBounds:
         """What the two sides know of each other's time."""
         return JoinBounds(SEQ, HULL, self.within, (self.left.longest, self.right.longest))
+
+    def filtered_input(self, looked_at: frozenset[str]) -> str | None:
+        # Without some on the right, others would be the first.
+        return "left" if looked_at <= self.left.certain else None
 
     def delayed(self, slot: int) -> bool:
         return slot == 0

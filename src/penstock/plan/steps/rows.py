@@ -24,6 +24,7 @@ class Rename(SameIntervals):
 
     memoryless = True
     expiry_known = True
+    filtered_before = True
 
     input: Step
     vars: Vars
@@ -79,6 +80,7 @@ class Columns(SameIntervals):
 
     memoryless = True
     expiry_known = True
+    filtered_before = True
 
     input: Step
     vars: Vars
@@ -109,6 +111,8 @@ class Merge(TwoInputs):
 @step_class
 class Unique(SameColumns):
     """Each ⟨μ, t, t′⟩ (of an element) once. `subsume`: no timed one whose μ is also there timeless."""
+
+    filtered_before = True
 
     input: Step
     subsume: bool = False

@@ -25,6 +25,7 @@ class Step:
     expiry_known: ClassVar[bool] = False  # when its rows leave, if its inputs' rows do so
     memoryless: ClassVar[bool] = False  # what it gives follows from the rows that it gets in the same batch
     per_instant: ClassVar[bool] = False  # it looks at all rows of an instant
+    filtered_before: ClassVar[bool] = False  # its rows pass a filter if those of its input do
     feeds: bool = False  # its triples (`template`) are read by others, in the graph `target`
     passes_on: Streams = frozenset()  # the streams whose instants are instants of what that graph comes from
 
@@ -40,6 +41,11 @@ class Step:
     def name(self) -> str:
         """What `explain` calls it."""
         return type(self).__name__
+
+    def filtered_input(self, looked_at: frozenset[str]) -> str | None:
+        """The input to which a filter may go that looks at these columns; None: it stays behind the step."""
+        # What the columns hide is another variable, even if it has the name of one that is looked at.
+        return "input" if self.filtered_before and looked_at <= frozenset(self.vars) else None
 
     def delayed(self, slot: int) -> bool:
         """Whether its rows end strictly later than the rows of that input which they come from."""

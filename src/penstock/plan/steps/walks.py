@@ -92,6 +92,9 @@ class Expand(Walks):
     def vars(self) -> Vars:
         return joined(self.input.vars, (self.end,))
 
+    def filtered_input(self, looked_at: frozenset[str]) -> str | None:
+        return "input" if looked_at <= self.input.certain else None
+
     @cached_property
     def certain(self) -> frozenset[str]:
         return self.input.certain | {self.end}
