@@ -81,7 +81,7 @@ class ByDefinition(ByThemselves):
             streams[target] = [*streams[target], *elements]
         how = asked.continuous
         apart = ContinuousQuery(
-            replace(asked, continuous=None), how.windows, how.report, how.operator, how.view
+            replace(asked, continuous=None), how.windows, how.report, how.operator, how.view, how.bounds
         )
         limits = {"until": until(data)}
         if len(Clock(apart, streams, **limits).evaluations()) > LONGEST:

@@ -95,7 +95,7 @@ def _given(query: Query, run: Run, outputs: Outputs) -> list[Given]:
     streams |= streams_of(data)
     for other, elements in outputs.items():
         streams[other.target] = [*streams.get(other.target, ()), *elements]
-    taken_apart = ContinuousQuery(query, how.windows, how.report, how.operator, how.view)
+    taken_apart = ContinuousQuery(query, how.windows, how.report, how.operator, how.view, how.bounds)
     if len(Clock(taken_apart, streams, until=until(data)).evaluations()) > LONGEST:
         raise TooManySolutions(f"more than {LONGEST} evaluations")
     more = {"now": data.now, "effort": Effort(), "until": until(data), "follows": run.follows}

@@ -280,6 +280,8 @@ class Texts:
         if self.chance(0.2):
             pattern += f" FILTER (?n {self.random.choice(('>', '<', '!='))} {self.random.randint(1, 3)})"
         head, tail = self._form()
+        if operator and head.startswith("SELECT") and "TRIPLES" not in windows and self.chance(0.2):
+            head += f" (getWINDOW{self.random.choice(('START', 'END'))}() AS ?bound)"
         return self._written(language, operator, windows, pattern, head, tail)
 
     def _form(self) -> tuple[str, str]:
@@ -356,11 +358,13 @@ class Texts:
     def _in_elements(self) -> str:
         link = self.random.choice((":knows", ":near"))
         one, other, third = f"{{ {self._triple()} }}", f"{{ {self._triple('?m')} }}", f"{{ ?x {link} ?y }}"
-        run = "{ ?x :price ?p }+ (AVG(?p) AS ?n)"
+        often = self.random.choice(("+", "+", "{2}", "{2,}", "{1,2}"))
+        run = f"{{ ?x :price ?p }}{often} (AVG(?p) AS ?n)"
         return self.random.choice(
             (
                 self._triple(),
                 f"{self._triple()} . ?x {link} ?y",
+                f"{{ {self._triple()} }} UNION {{ ?x {link} ?n }}",
                 f"SEQ({one}, {other})",
                 f"SEQ({third}, {one})",
                 f"SEQ({one}, !{third}, {other})",
