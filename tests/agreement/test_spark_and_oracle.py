@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from agreement.spark_runs import spark_answers
-from oracle.generator import cases
+from oracle.generator import DEADLINES, NEXT, cases
 from penstock.errors import QueryError
 
 PARTITIONS = (1, 2, 8)
 
 
-def agree(seeds: range, partitions: Callable[[int], Sequence[int]]) -> int:
+def agree(seeds: Sequence[int], partitions: Callable[[int], Sequence[int]]) -> int:
     """Compares the cases with these seeds; how many of them had answers."""
     answered = 0
     for case, expected in cases(seeds):
@@ -34,6 +34,13 @@ def agree(seeds: range, partitions: Callable[[int], Sequence[int]]) -> int:
 def test_spark_answers_as_the_definitions_say(first):
     """Two dozen cases, each with one number of partitions, and three with all of them."""
     assert agree(range(first, first + 3), lambda seed: PARTITIONS if first == 4 else [PARTITIONS[seed % 3]])
+
+
+@pytest.mark.sample(0)
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("seeds", [(DEADLINES + 15, DEADLINES + 18), (NEXT + 3, NEXT + 5, NEXT + 11)])
+def test_what_follows_or_does_not_follow_is_the_same_on_spark(seeds):
+    assert agree(seeds, lambda seed: [PARTITIONS[seed % 3]]) == len(seeds)
 
 
 @pytest.mark.slow
