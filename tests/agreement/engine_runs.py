@@ -23,6 +23,7 @@ from penstock.columns.frame import Frame
 from penstock.columns.ids import parse_term
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
+from penstock.engine.knowledge_versions import prepared
 from penstock.engine.program import Program
 from penstock.engine.program_shard import ProgramShard
 from penstock.engine.tuning import TUNING, Tuning
@@ -94,7 +95,7 @@ def engine_answers(
 
 def travelled(program: Program, directory: Path) -> Program:
     """The program as another process has it."""
-    return pickle.loads(pickle.dumps(program.prepared(directory)))
+    return pickle.loads(pickle.dumps(prepared(program, directory)))
 
 
 def contents(program: Program) -> dict[str, bytes]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from penstock.engine.knowledge_versions import next_version
 from penstock.errors import PenstockError
 from penstock.knowledge.files import GraphFiles
 from penstock.runtime.contract import Program
@@ -38,7 +39,7 @@ class KnowledgeWatch(threading.Thread):
     def look(self) -> None:
         if self.files.news(self.report):
             try:
-                self.program.next_version(self.files.graphs)
+                next_version(self.program, self.files.graphs)
             except PenstockError as problem:
                 self.report(problem)
 
