@@ -70,7 +70,7 @@ def in_events(stream: Path, **options) -> Engine:
 
 def gathered(made: Engine) -> dict[str, Counter]:
     """Runs an engine; all answers of each query."""
-    made.untold()
+    made.new_findings()
     found: dict[str, Counter] = {name: Counter() for name in QUERIES}
 
     def take(batch) -> None:

@@ -401,7 +401,7 @@ def test_the_closure_is_computed_once(files, monkeypatch):
     engine = penstock.Engine(rules="rhodf").add_graph("d.ttl").add_query("q.rq")
     engine.ready()
     engine.answers()
-    engine.untold()
+    engine.new_findings()
     assert len(made) == 1
     engine.add_graph("d.ttl").answers()
     assert len(made) == 2

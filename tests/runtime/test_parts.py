@@ -18,7 +18,7 @@ from penstock.errors import InputError, InternalError, QueryError, UsageError
 from penstock.runtime.detection.placement import shard_keys, spark_hash
 from penstock.runtime.detection.shards import ShardCache
 from penstock.runtime.detection.watermark import Timing, Watermark
-from penstock.runtime.failures import WorkerFailure, carried, reason_of, recovered, told_of
+from penstock.runtime.failures import WorkerFailure, carried, errors_located, reason_of, recovered
 from penstock.runtime.job import JOB_FILE, Job, publish
 from penstock.runtime.recovery.checkpoint import Checkpoint, check_checkpoint, open_checkpoint, stored_shards
 from penstock.runtime.recovery.continuing import continued
@@ -89,7 +89,7 @@ class TestFailures:
         assert reason_of("Connection refused\n\tat x") == "Connection refused"
 
     def test_want_of_memory_is_told_as_such(self):
-        with pytest.raises(InternalError, match="while x: MemoryError") as raised, told_of("x"):
+        with pytest.raises(InternalError, match="while x: MemoryError") as raised, errors_located("x"):
             raise MemoryError
         assert "more memory" in raised.value.hint
 

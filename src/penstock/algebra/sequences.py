@@ -112,11 +112,11 @@ class EventSequence(GraphPattern):
         return self._of_singles(certain) | frozenset(counted)
 
     def in_scope(self, parts: tuple[tuple[Var, ...], ...]) -> tuple[Var, ...]:
-        told = (
+        visible = (
             (*(part if member.single else ()), *(var for var, _ in member.aggregates))
             for member, part in zip(self.members, parts, strict=True)
         )
-        return tuple(dict.fromkeys(var for each in told for var in each))
+        return tuple(dict.fromkeys(var for each in visible for var in each))
 
     def is_independent(self, substituted: Substituted) -> bool:
         members = zip(self.members, substituted.free, strict=True)

@@ -172,7 +172,7 @@ class Engine(Registrations):
         self.diagnosis: dict[str, Diagnosis] = {}  # of the latest run: why queries have no answers
         self.statistics = RunStatistics()  # of the run that goes on, or of the latest one
         self.continued: tuple[Continued, ...] = ()  # what becomes of the queries of the checkpoint
-        self._told: set[tuple[str | None, Finding]] = set()
+        self._shown_findings: set[tuple[str | None, Finding]] = set()
 
     def _number(self, query: int | str) -> int:
         """The place of a query that is named or numbered."""
@@ -290,7 +290,7 @@ class Engine(Registrations):
             raise UsageError(f"on_batch is a function that takes a batch, and {shown(on_batch)} is none")
         self.statistics = RunStatistics()
         program = self.ready(follow=follow)
-        for query, finding in self.untold():
+        for query, finding in self.new_findings():
             text, origin = (query.text, query.origin) if query is not None else (None, None)
             warnings.warn(finding.located(text, origin), PenstockWarning, stacklevel=2)
         if (uncached := not_kept()) is not None:
@@ -448,8 +448,8 @@ class Engine(Registrations):
         )
         return [finding for _, finding in found]
 
-    def untold(self) -> list[tuple[Statement | None, Finding]]:
-        """The findings that nobody was told yet, with the query that each is about; now they are."""
+    def new_findings(self) -> list[tuple[Statement | None, Finding]]:
+        """The findings that were not shown yet, with the query that each is about; now they are."""
         catalog = pipeline.catalog_of(self.streams, self.graphs)
         found = []
         of_inputs = [(None, finding) for finding in (*input_findings(self.streams), *self._of_knowledge())]
@@ -460,8 +460,8 @@ class Engine(Registrations):
             *of_inputs,
         ]:
             key = (query.text if query is not None else None, finding)
-            if key not in self._told:
-                self._told.add(key)
+            if key not in self._shown_findings:
+                self._shown_findings.add(key)
                 found.append((query, finding))
         return found
 

@@ -115,7 +115,7 @@ def _engine(tree: Path, stream: Path, **options: object):
 
     engine = Engine(master="local[2]", rules=[REGIME], **options)
     engine.add_ontology(tree).add_stream(stream).add_query(QUERY)
-    engine.untold()
+    engine.new_findings()
     return engine
 
 

@@ -50,5 +50,5 @@ def in_events(stream: Path, **options: object) -> Engine:
     engine.add_ontology(ontology()).add_stream(stream)
     for path in queries():
         engine.add_query(path)
-    engine.untold()
+    engine.new_findings()
     return engine

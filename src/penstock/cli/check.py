@@ -115,8 +115,8 @@ def check(
             text, origin = (query.text, query.origin) if query is not None else (None, None)
             show_finding(finding, text, origin)
     if not quiet:
-        told = [count(len(parsed) + errors, "query", "queries")] if parsed or errors or not found else []
-        told += [count(len(found), "rule")] if found else []
-        show_note(f"{', '.join(told)}: {count(errors, 'error')}, {count(warnings, 'warning')}")
+        counts = [count(len(parsed) + errors, "query", "queries")] if parsed or errors or not found else []
+        counts += [count(len(found), "rule")] if found else []
+        show_note(f"{', '.join(counts)}: {count(errors, 'error')}, {count(warnings, 'warning')}")
     if errors:
         raise typer.Exit(1)

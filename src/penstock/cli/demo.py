@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SHOWN = 4
 """Rows of one query and batch that are shown as a table; the others are counted."""
-TOLD = 12
+MOST_SENTENCES = 12
 """Sentences of one query and batch that are shown."""
 
 
@@ -116,7 +116,7 @@ def play(scenario: Scenario, data: Data, console: Console) -> None:
         engine.add_stream(path, iri=iri)
     for iri, path in data.graphs:
         engine.add_graph(path, iri=iri)
-    engine.untold()  # what they remember is as the paper has it
+    engine.new_findings()  # what they remember is as the paper has it
     found = dict.fromkeys(range(len(scenario.queries)), 0)
     progress = Progress(quiet=False, latest=lambda: engine.statistics)
     shapes = dict(enumerate(shapes_of(engine.queries)))
@@ -193,14 +193,14 @@ class Sentences(Showing):
         name = self.scenario.queries[number][0].stem
         if (explanation := self.explanation(number)) is not None:
             self.console.print(f"\n[bold cyan]{escape(name)}[/]  {explanation}\n")
-        told = list(self.scenario.tell(name, _matches(table)))
-        for start, end, sentence in told[:TOLD]:
+        sentences = list(self.scenario.tell(name, _matches(table)))
+        for start, end, sentence in sentences[:MOST_SENTENCES]:
             when = f"{_clock(start)}–{_clock(end)}"
             self.console.print(
                 f"[cyan]{escape(name):<10}[/] [dim]{when}[/]  {escape(sentence)}", soft_wrap=True
             )
-        if len(told) > TOLD:
-            self.console.print(f"[dim]{'':<10} … and {len(told) - TOLD} more[/]")
+        if len(sentences) > MOST_SENTENCES:
+            self.console.print(f"[dim]{'':<10} … and {len(sentences) - MOST_SENTENCES} more[/]")
 
 
 def _matches(table: pa.Table) -> Iterator[Match]:

@@ -65,13 +65,13 @@ def generate(
     wanted = count(universities, "university", "universities")
     progress = Progress(quiet, "generating")
 
-    def told(done: int, triples: int) -> None:
+    def advance(done: int, triples: int) -> None:
         progress.line = (
             f"{done:,} of {count(universities, 'university', 'universities')}, {triples:,} triples"
         )
 
     try:
-        triples = write(data, out, told)
+        triples = write(data, out, advance)
     finally:
         progress.close()
     if not quiet:

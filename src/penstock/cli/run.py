@@ -54,7 +54,7 @@ from penstock.cli.showing import (
     show_progress,
     show_summary,
     show_waiting,
-    warnings_told,
+    warnings_shown,
 )
 from penstock.errors import StorageError, UsageError, is_there, storing
 from penstock.sources.segments import files_below
@@ -315,7 +315,7 @@ def answer(
         chosen = format.value if format else None
         sink = open_sink(chosen, out, engine.queries, checkpoint, existing, native, finished)
         sides.leave_before()
-    for query, finding in engine.untold():
+    for query, finding in engine.new_findings():
         show_finding(finding, *((query.text, query.origin) if query is not None else (None, None)))
     if sink.moved is not None:
         show_note(f"{out} stays as it is: it has other columns. Answers go to {sink.moved} from now on")
@@ -347,7 +347,7 @@ def answer(
         if metrics_file is not None:
             metrics_file.write(batch.statistics)
 
-    with restartable(checkpoint), warnings_told():
+    with restartable(checkpoint), warnings_shown():
         try:
             statistics = engine.run(follow=follow, on_batch=take)
         except KeyboardInterrupt:

@@ -82,7 +82,7 @@ def show_continued(fates: Iterable[Continued]) -> None:
 
 
 @contextlib.contextmanager
-def warnings_told() -> Iterator[None]:
+def warnings_shown() -> Iterator[None]:
     """Python's warnings of ours as the command line shows warnings."""
     others = warnings.showwarning
 

@@ -11,7 +11,7 @@ from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk
 from penstock.decode.blocks import ENDS_BLOCK, Blocks, assign_times_in_blocks, fault_reason
 from penstock.decode.elements import CARRIED, NONE, Elements
-from penstock.decode.nquads import COMPACT, LOOSE, ODD, STATED, TOLD, UNASKED, Scanned
+from penstock.decode.nquads import COMPACT, LOOSE, NAMED_ONLY, ODD, STATED, UNASKED, Scanned
 from penstock.decode.occurrences import Occurrences, Reject, merge_terms
 from penstock.decode.runs import join_runs
 
@@ -172,7 +172,7 @@ def assign_times(
         of_blocks.kind, of_blocks.graph, of_blocks.start, of_blocks.end, open_ended
     )
     open_ = _with_its_line(blocks.open, of_blocks.kind, of_blocks.graph, of_blocks.origin)
-    compact = (all_.kind == COMPACT) | (named & (all_.kind == TOLD))
+    compact = (all_.kind == COMPACT) | (named & (all_.kind == NAMED_ONLY))
     parts = [_without_triples(all_.some(compact)), _timed(of_blocks, blocks, named)]
     columns = [
         np.concatenate([column[scanned], *more_of])
@@ -221,7 +221,7 @@ def assign_times_in_documents(
     np.minimum.at(first, element, all_.place)
     all_.place[:] = first[element]
 
-    compact = (all_.kind == COMPACT) | (all_.kind == TOLD)
+    compact = (all_.kind == COMPACT) | (all_.kind == NAMED_ONLY)
     of_blocks = all_.some(~compact)
     blocks = assign_times_in_blocks(of_blocks.kind, element[~compact], of_blocks.start, of_blocks.end)
     parts = [
@@ -246,7 +246,7 @@ def assign_times_in_documents(
 def _without_triples(rows: _Sequence) -> _Sequence:
     """Compact rows; those that only tell of their element have no triple."""
     for column in rows.triple:
-        column[rows.kind == TOLD] = 0
+        column[rows.kind == NAMED_ONLY] = 0
     return rows
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.decode.nquads import AT, BREAK, COMPACT, ENDED, LOOSE, STARTED, STATED, TOLD
+from penstock.decode.nquads import AT, BREAK, COMPACT, ENDED, LOOSE, NAMED_ONLY, STARTED, STATED
 from penstock.errors import shortened
 from penstock.jit import njit
 from penstock.timeline import NEVER
 
 NO_TIME, NO_START, NO_END, TWO_TIMES, BACKWARDS, NOT_AN_INSTANT, NO_GRAPH = range(1, 8)
 
-ENDS_BLOCK = (BREAK, COMPACT, TOLD)
+ENDS_BLOCK = (BREAK, COMPACT, NAMED_ONLY)
 """Kinds of rows that end a block: lines of elements whose names tell their times."""
 _NO_VALUE = NEVER + 1  # nothing was stated; NEVER marks a value that is no instant
 

@@ -65,8 +65,8 @@ def canonical_line(quad: Quad, label: SaltedLabels | NumberedLabels, times: Time
     name = label(subject) if isinstance(subject, BlankNode) else str(subject)
     in_default = isinstance(graph, DefaultGraph)
     if in_default and predicate in times and isinstance(object_, Literal):
-        object_, told = _plain_time(subject, predicate, object_, times)
-        if told:
+        object_, is_time = _plain_time(subject, predicate, object_, times)
+        if is_time:
             name = f"<{_plain_name(subject.value)}>"
     value = label(object_) if isinstance(object_, BlankNode) else str(object_)
     if in_default:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from penstock.columns.interning import frozen
-from penstock.decode.limits import LIMITS, told
+from penstock.decode.limits import LIMITS, in_bytes
 from penstock.decode.mapping.document import Dialect
 from penstock.errors import InputError
 from penstock.jit import njit
@@ -224,7 +224,7 @@ class CsvRows:
             if state == _OPEN:
                 reason = "a quoted cell of the row is never closed"
             elif state == _TOO_LONG:
-                reason = f"the row has more than {told(self.longest)}, or a quote is not closed"
+                reason = f"the row has more than {in_bytes(self.longest)}, or a quote is not closed"
             self.rejected.append((line, reason, data[begin : min(end, begin + 2000)]))
         found = found[:, good]
         table = self._cells(data, found)

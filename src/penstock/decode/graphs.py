@@ -200,8 +200,8 @@ class _Lines:
     def _parsed(self, data: bytes, odd: np.ndarray) -> Iterator[Quad]:
         """The quads of odd lines: many at a time if each has one, otherwise line by line."""
         lines = ((begin, data[begin:end]) for begin, end in odd.T.tolist())
-        told = ((begin, line) for begin, line in lines if not line.lstrip().startswith(b"#"))
-        while some := list(islice(told, self.portion)):
+        statements = ((begin, line) for begin, line in lines if not line.lstrip().startswith(b"#"))
+        while some := list(islice(statements, self.portion)):
             try:
                 quads = list(parse(b"".join(line for _, line in some), self.form))
             except (SyntaxError, MemoryError):

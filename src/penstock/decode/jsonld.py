@@ -12,7 +12,7 @@ import re
 import numpy as np
 from pyoxigraph import Quad, RdfFormat, parse
 
-from penstock.decode.limits import DEEPEST, EXPANSION, LEAST_EXPANSION, told
+from penstock.decode.limits import DEEPEST, EXPANSION, LEAST_EXPANSION, in_bytes
 from penstock.errors import shortened
 from penstock.terms import Literal, NamedNode
 
@@ -51,8 +51,8 @@ def refusal(document: bytes) -> str | None:
         allowed = max(LEAST_EXPANSION, EXPANSION * len(document))
         if _expansion(document) > allowed:
             return (
-                f"with its contexts and @ids written out, the document may have more than {told(allowed)};"
-                " shorten its IRIs, or cut it into several documents"
+                "with its contexts and @ids written out, the document may have more than "
+                f"{in_bytes(allowed)}; shorten its IRIs, or cut it into several documents"
             )
     return None
 

@@ -31,31 +31,32 @@ class InputLimits:
         if not 0 < self.line <= LONGEST_LINE:
             raise UsageError(
                 f"lines of up to {self.line:,} bytes are not possible",
-                hint=f"the limit of a line lies between 1 and {told(LONGEST_LINE)}",
+                hint=f"the limit of a line lies between 1 and {in_bytes(LONGEST_LINE)}",
             )
         if self.document < self.line:
             raise UsageError(
-                f"a document of {told(self.document)} cannot hold a line of {told(self.line)}",
+                f"a document of {in_bytes(self.document)} cannot hold a line of {in_bytes(self.line)}",
                 hint="the limit of a document must be at least that of a line",
             )
 
     def line_reason(self, what: str = "the line") -> str:
-        return f"{what} has more than {told(self.line)}; --max-line (max_line=) allows more"
+        return f"{what} has more than {in_bytes(self.line)}; --max-line (max_line=) allows more"
 
     def repeated_reason(self, long: int) -> str:
         return (
-            f"texts over {told(long)} come to {told(self.document)} more than the file stores of them;"
-            " --max-document (max_document=) allows more"
+            f"texts over {in_bytes(long)} come to {in_bytes(self.document)} more than the file stores of"
+            " them; --max-document (max_document=) allows more"
         )
 
     def document_reason(self) -> str:
-        return f"the document has more than {told(self.document)}; --max-document (max_document=) allows more"
+        found = in_bytes(self.document)
+        return f"the document has more than {found}; --max-document (max_document=) allows more"
 
 
 LIMITS = InputLimits()
 
 
-def told(size: int) -> str:
+def in_bytes(size: int) -> str:
     """A number of bytes as a person says it."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit and size % unit == 0:

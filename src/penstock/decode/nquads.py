@@ -42,13 +42,13 @@ from penstock.errors import InputError
 from penstock.jit import njit
 from penstock.timeline import NEVER
 
-# Kinds of rows. COMPACT: the graph's name tells the time; TOLD: another line of such an element (a time
+# Kinds of rows. COMPACT: the graph's name tells the time; NAMED_ONLY: another line of such an element (a time
 # statement about it, or a quad that nobody asked for), only of trusted text. STATED: a quad whose element's
 # time is stated elsewhere; UNASKED the same with a predicate that nobody asked for. AT, STARTED, ENDED: a
 # time statement (start = the instant, graph = the subject). LOOSE: another triple in the default graph. ODD:
 # a line for the full parser (start = where the line ends; graph and element = of the compact line before it).
 # BREAK: here begins a line of a compact element, after others (subject = whether one of these was ODD).
-COMPACT, STATED, UNASKED, AT, STARTED, ENDED, LOOSE, ODD, BREAK, TOLD = range(10)
+COMPACT, STATED, UNASKED, AT, STARTED, ENDED, LOOSE, ODD, BREAK, NAMED_ONLY = range(10)
 
 # The sizes with which a scan begins; it goes on with more where they do not suffice.
 LEAST_TERMS, LEAST_ROWS, LEAST_LINE = 2048, 1024, 96
@@ -83,7 +83,7 @@ def _about(text, line, ends, kind):
         return (ODD if sharp >= 0 or start == NEVER else kind), start, NEVER
     if sharp >= 0 and start != NEVER:
         start, finish = compact_times_at(text.buffer, sharp + 3, ends.subject - 1)
-        return TOLD, start, finish
+        return NAMED_ONLY, start, finish
     return kind, start, NEVER
 
 
@@ -160,7 +160,7 @@ def _scan(array, trusted, named, key, salt_array, table, keep, stated, integers,
                 if sharp >= 0:
                     start, finish = compact_times_at(buffer, sharp + 3, name_end - 1)
                     if start != NEVER:
-                        kind = COMPACT if wanted else TOLD
+                        kind = COMPACT if wanted else NAMED_ONLY
                         if not same_graph and not trusted:
                             valid, folder_at, folder_size = plain_folder(
                                 buffer, name_at, sharp, folder_at, folder_size
@@ -185,7 +185,7 @@ def _scan(array, trusted, named, key, salt_array, table, keep, stated, integers,
             at = done
             continue
 
-        if kind == COMPACT or kind == TOLD:
+        if kind == COMPACT or kind == NAMED_ONLY:
             if named or trusted or in_block or carried != 0:
                 graph = hash_at(buffer, name_at, name_end, limit, text.secret)
             if not same_graph:
@@ -207,10 +207,10 @@ def _scan(array, trusted, named, key, salt_array, table, keep, stated, integers,
         if kind != LOOSE:
             unsure, carried = False, np.int64(0)
             graph_at, graph_size = name_at, name_end - name_at if ends.graph != 0 else 0
-            if kind != COMPACT and kind != TOLD:
+            if kind != COMPACT and kind != NAMED_ONLY:
                 element = NONE
         at = ends.line
-        if kind == TOLD and not trusted:
+        if kind == NAMED_ONLY and not trusted:
             continue  # a compact quad nobody asked for leaves only its instant
         if wanted:
             count += _enter_triple(slots, mask, line, ends, ids)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.decode.elements import NONE
-from penstock.decode.nquads import BREAK, COMPACT, LOOSE, ODD, TOLD
+from penstock.decode.nquads import BREAK, COMPACT, LOOSE, NAMED_ONLY, ODD
 from penstock.jit import njit
 
 
@@ -39,7 +39,7 @@ def _join(kind, graph, place, seen, unsure, name, begin, element, taken, belongs
                 joined += 1
                 really = begin
             begin = really
-        elif kind[i] == COMPACT or kind[i] == TOLD:
+        elif kind[i] == COMPACT or kind[i] == NAMED_ONLY:
             if graph[i] != name or begin == NONE:
                 begin = place[i]
                 more += 1
@@ -54,7 +54,7 @@ def _join(kind, graph, place, seen, unsure, name, begin, element, taken, belongs
 class ElementRuns:
     """Where elements begin."""
 
-    element: np.ndarray  # of the COMPACT and TOLD rows that were given
+    element: np.ndarray  # of the COMPACT and NAMED_ONLY rows that were given
     taken: np.ndarray  # where runs of the scanner begin, in order, …
     belongs: np.ndarray  # … and where the elements that these are parts of begin
     more: int  # how many more elements there are than the scanner has counted

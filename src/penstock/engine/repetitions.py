@@ -81,8 +81,8 @@ class RunsBetweenOperator(AbsenceOperator):
         first = np.flatnonzero(np.append(True, choice[1:] != choice[:-1]))
         lists = Lists(first, np.append(first[1:], len(choice)), self.terms)
         found = due.take(choice[first])
-        told_apart = [members.column(var) for var in self.step.ties]
+        tie_columns = [members.column(var) for var in self.step.ties]
         for var, call, column in self.step.aggregates:
             values = None if column is None else members.column(column)
-            found = found.extended(var, lists.values(call, values, told_apart))
+            found = found.extended(var, lists.values(call, values, tie_columns))
         return found

@@ -87,7 +87,7 @@ class Shard:
         self._pending: dict[tuple[int, int], np.ndarray] = {}  # generation and stream → instants to come
         self._minding: dict[tuple[int, int], bool] = {}  # generation and stream → `_minds`
         self._dropped: list[str] = []  # chunks of steps that are no more
-        self._told_steps = False  # the state store knows whose state it has
+        self._steps_stored = False  # the state store knows whose state it has
         self._inbox: list[list[list[Frame]]] = [
             [[] for _ in range(max(1, len(step.inputs)))] for step in net.steps
         ]
@@ -184,7 +184,7 @@ class Shard:
         """Finds the steps of the stored state among those of this shard; where they were → where they are."""
         here = {name: place for place, name in enumerate(self.names)}
         self._generation = max(self._generation, stored["generation"])
-        self._told_steps = stored["steps"] == list(self.names) and stored["queries"] == dict(self.queries)
+        self._steps_stored = stored["steps"] == list(self.names) and stored["queries"] == dict(self.queries)
         # Queries that go on have given their answers from static knowledge when they began.
         known = gone_on(stored["queries"], self.queries)
         for number, name in enumerate(self.queries):
@@ -507,10 +507,10 @@ class Shard:
         """The chunks to put and the keys to delete since the last call."""
         puts: list[tuple[str, bytes]] = []
         deletes, self._dropped = self._dropped, []
-        if not self._told_steps:
-            told = {"steps": list(self.names), "generation": self._generation, "queries": self.queries}
-            puts.append((_STEPS, json.dumps(told).encode()))
-            self._told_steps = True
+        if not self._steps_stored:
+            described = {"steps": list(self.names), "generation": self._generation, "queries": self.queries}
+            puts.append((_STEPS, json.dumps(described).encode()))
+            self._steps_stored = True
         for operator in self.operators:
             for store in operator.stores:
                 new, gone = store.changes(self.watermark)

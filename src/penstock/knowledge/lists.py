@@ -39,7 +39,7 @@ def list_findings(graphs: Sequence[StaticGraph]) -> list[Finding]:
     found: list[Finding] = []
     for sentence, nodes in kinds.items():
         for node in nodes[:_MOST].tolist():
-            text = sentence.format(_told(node, cells.users(node), graphs))
+            text = sentence.format(_in_words(node, cells.users(node), graphs))
             found.append(Finding("broken-list", text, _HINT))
         if len(nodes) > _MOST:
             more = f"so it is with {len(nodes) - _MOST:,} more: {sentence.format('…')}"
@@ -47,16 +47,16 @@ def list_findings(graphs: Sequence[StaticGraph]) -> list[Finding]:
     return found
 
 
-def _told(node: int, users: np.ndarray, graphs: Sequence[StaticGraph]) -> str:
+def _in_words(node: int, users: np.ndarray, graphs: Sequence[StaticGraph]) -> str:
     """A node, and one that uses the list, since a blank node has no name that its author knows."""
     terms = TermTable()
     for graph in graphs:
         terms.add_chunk(graph.terms.among(np.append(users.reshape(-1), node)))
-    told = str(terms.term(node))
+    words = str(terms.term(node))
     if users.shape[1]:
         subject, predicate = (terms.term(int(each)) for each in users[:2, 0])
-        told += f" (used in {subject} {predicate})"
-    return told
+        words += f" (used in {subject} {predicate})"
+    return words
 
 
 class ListCells:

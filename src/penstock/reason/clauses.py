@@ -321,8 +321,8 @@ class _Reader:
             None if shown is None else tuple(shown),
         )
         # What was replaced by a term or another variable is told all the same, and names invented nodes.
-        told = shown if shown is not None else _visible(named) if made.invents else ()
-        others = tuple((var, named[var]) for var in told if named.get(var, var) != var)
+        kept_names = shown if shown is not None else _visible(named) if made.invents else ()
+        others = tuple((var, named[var]) for var in kept_names if named.get(var, var) != var)
         yield from without_products(replace(made, binds=(*made.binds, *others)))
 
     def _occurrences(self, var: Position, graph: GraphName) -> tuple[Atom, Atom]:
@@ -434,8 +434,8 @@ def without_products(clause: Clause) -> Iterator[Clause]:
         inner = tuple(each for each in conditions if variables_in(each) and variables_in(each) <= set(own))
         asked = _asked(replace(clause, conditions=tuple(each for each in conditions if each not in inner)))
         kept = [var for var in own if var in asked]
-        told = clause.is_check and any(atom.predicate in kept for atom in part)  # as a predicate
-        if len(kept) == len(own) or len(kept) > _COLUMNS or told:
+        as_predicate = clause.is_check and any(atom.predicate in kept for atom in part)
+        if len(kept) == len(own) or len(kept) > _COLUMNS or as_predicate:
             body += part
             continue
         relation = auxiliary_relation("part", part, inner, kept)

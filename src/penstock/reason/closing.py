@@ -140,7 +140,7 @@ class Closure:
         rows = quads.present()
         rows = rows[quads.rows[rows, 3] == 0]
         if self._run.classes:
-            return self._told_apart(quads.rows[rows, :3].T, mark)
+            return self._expanded(quads.rows[rows, :3].T, mark)
         explicit = (quads.flags[rows] & EXPLICIT) != 0
         if not mark:
             rows, explicit = rows[~explicit], explicit[~explicit]
@@ -150,7 +150,7 @@ class Closure:
             rows = rows[explicit]
         return np.ascontiguousarray(quads.rows[rows, :3].T)
 
-    def _told_apart(self, triples: np.ndarray, mark: int) -> np.ndarray:
+    def _expanded(self, triples: np.ndarray, mark: int) -> np.ndarray:
         """What triples by representatives stand for."""
         quads = self._run.quads
         found = self._run.classes.expanded(np.ascontiguousarray(triples))

@@ -34,7 +34,7 @@ def conflicts_in(run: ClosureRun, meanings: dict[str, str]) -> list[tuple[int, C
         if clause.rule not in meanings:
             continue
         if run.classes:
-            columns = _told_apart(clause, columns, run.classes)
+            columns = _expanded(clause, columns, run.classes)
         for element, *ids in np.unique(columns, axis=1).T.tolist():
             terms = (
                 (var.name, run.terms.term(id_)) for var, id_ in zip(clause.shown, ids, strict=True) if id_
@@ -43,7 +43,7 @@ def conflicts_in(run: ClosureRun, meanings: dict[str, str]) -> list[tuple[int, C
     return list(found)
 
 
-def _told_apart(clause: Clause, columns: np.ndarray, classes: Classes) -> np.ndarray:
+def _expanded(clause: Clause, columns: np.ndarray, classes: Classes) -> np.ndarray:
     """What is shown of a check's solutions, for everything that a solution stands for."""
     predicates = {atom.predicate for atom in clause.body}
     open_ = set(clause.variables()) - depends(clause)

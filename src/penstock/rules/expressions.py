@@ -117,20 +117,20 @@ class _Expressions:
 
     def _is_expression(self, node: Term | Var, above: tuple) -> bool:
         """Whether a node is an expression or the cell of a list that says all about itself."""
-        told = [triple for triple in self.about.get(node, ()) if _telling(triple)]
-        if node in above or not told:
+        stated = [triple for triple in self.about.get(node, ()) if _telling(triple)]
+        if node in above or not stated:
             return False
-        predicates = {triple.predicate for triple in told}
+        predicates = {triple.predicate for triple in stated}
         complete = predicates & {*_BOOLEAN} or (OWL.onProperty in predicates and predicates & {*_RESTRICTING})
         if not (complete or predicates == {*_CELL}) or not predicates - {RDF.type, *_CELL} <= self.known:
             return False
-        inner = (triple.object for triple in told)
+        inner = (triple.object for triple in stated)
         return all(not isinstance(o, Var) or self._is_expression(o, (*above, node)) for o in inner)
 
     def _name(self, node: Var) -> NamedNode:
         """The name of an expression: the same for what says the same."""
         if node not in self.named:
-            told = [
+            stated = [
                 (
                     triple.predicate,
                     self._name(triple.object) if isinstance(triple.object, Var) else triple.object,
@@ -138,11 +138,11 @@ class _Expressions:
                 for triple in self.about[node]
                 if _telling(triple)
             ]
-            text = "\n".join(sorted(f"{predicate} {object_}" for predicate, object_ in told))
+            text = "\n".join(sorted(f"{predicate} {object_}" for predicate, object_ in stated))
             name = NamedNode(NAMES + hashlib.blake2b(text.encode(), digest_size=8).hexdigest())
             self.named[node] = name
-            self.said += [(name, predicate, object_) for predicate, object_ in told]
-            if not {predicate for predicate, _ in told} & {*_CELL}:
+            self.said += [(name, predicate, object_) for predicate, object_ in stated]
+            if not {predicate for predicate, _ in stated} & {*_CELL}:
                 self.said.append((name, RDF.type, OWL.Class))
         return self.named[node]
 

@@ -56,12 +56,12 @@ def entries() -> dict[str, Entry]:
     for path in sorted(DIRECTORY.glob("*.rq"), key=lambda path: natural(path.stem)):
         with path.open(encoding="utf-8") as file:
             (_, name), (_, regimes), (kind, meaning) = (_said(file.readline()) for _ in range(3))
-        told = tuple(
+        aliases_in = tuple(
             (regime, alias)
             for regime, aliases in re.findall(r"([^\s,()]+)(?: \(([^()]*)\))?", regimes)
             for alias in (aliases or name).split(", ")
         )
-        found[name] = Entry(name, told, meaning, kind == "contradiction")
+        found[name] = Entry(name, aliases_in, meaning, kind == "contradiction")
     return found
 
 

@@ -357,19 +357,19 @@ class _Reader:
 
     def _names(self, drafts: list[_Draft]) -> list[str]:
         """The names of rules: as their headers say, else after the file."""
-        told: dict[str, _Draft] = {}
+        by_name: dict[str, _Draft] = {}
         for draft in drafts:
             if draft.header is not None and (name := draft.header.name):
-                if name in told:
+                if name in by_name:
                     where = draft.header.values["name"]
-                    first = self.source.written_span(told[name].header.values["name"].start, 0).line
+                    first = self.source.written_span(by_name[name].header.values["name"].start, 0).line
                     raise self._problem(
                         None,
                         where,
                         f"there are two rules {name!r}, the other one in line {first}",
                         "give each a name of its own; statements of one rule are separated by ;",
                     )
-                told[name] = draft
+                by_name[name] = draft
         names = []
         number = 0
         for draft in drafts:
@@ -378,7 +378,7 @@ class _Reader:
                 number += 1
                 stem = draft.statements[0].name or _WITHOUT_NAME
                 candidate = stem if number == 1 else f"{stem}-{number}"
-                name = None if candidate in told else candidate
+                name = None if candidate in by_name else candidate
             names.append(name)
         return names
 

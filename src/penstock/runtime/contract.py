@@ -174,22 +174,22 @@ class RunStatistics:
         self.recent.note(self.elements)
         return results
 
-    def _count(self, shard: int, told: dict[str, Any]) -> None:
-        self.rows[shard] = told["rows"]
-        self.state[shard] = tuple(told["state"])
-        self.elements += told["elements"]
-        self.occurrences += told["occurrences"]
-        self.bytes += told["bytes"]
-        self.rejects += told["rejects"]
-        self.restored += told["restored"]
-        self.derived += told["derived"]
-        self.ambiguous += told["ambiguous"]
-        self.dropped.update(told["dropped"])
-        self.refused.update(told["refused"])
-        self.ended = self.ended or told["ended"]
-        self.knowledge = told["knowledge"]
-        if told["watermark"] != NEVER:
-            self.watermark = told["watermark"]
+    def _count(self, shard: int, report: dict[str, Any]) -> None:
+        self.rows[shard] = report["rows"]
+        self.state[shard] = tuple(report["state"])
+        self.elements += report["elements"]
+        self.occurrences += report["occurrences"]
+        self.bytes += report["bytes"]
+        self.rejects += report["rejects"]
+        self.restored += report["restored"]
+        self.derived += report["derived"]
+        self.ambiguous += report["ambiguous"]
+        self.dropped.update(report["dropped"])
+        self.refused.update(report["refused"])
+        self.ended = self.ended or report["ended"]
+        self.knowledge = report["knowledge"]
+        if report["watermark"] != NEVER:
+            self.watermark = report["watermark"]
 
     @property
     def rate(self) -> float:

@@ -48,7 +48,7 @@ def carried() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def told_of(doing: str) -> Iterator[None]:
+def errors_located(doing: str) -> Iterator[None]:
     """Within, an exception that nobody has foreseen says what it ended, and what can be done."""
     try:
         yield

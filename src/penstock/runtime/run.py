@@ -147,7 +147,7 @@ class _Run:
                 self.statistics.started = True
                 self._wait(query, spools)
             except PySparkException as problem:
-                raise self._told(problem) from problem
+                raise self._translated(problem) from problem
             finally:
                 if query is not None:
                     self._stop(query)
@@ -241,9 +241,9 @@ class _Run:
                 query.stop()
         except PySparkException as problem:
             if not self.stop.is_set():
-                raise self._told(problem) from problem
+                raise self._translated(problem) from problem
 
-    def _told(self, problem: PySparkException) -> BaseException:
+    def _translated(self, problem: PySparkException) -> BaseException:
         """What really went wrong, as the user should read it."""
         if self.problem is not None and not isinstance(self.problem, PySparkException):
             return self.problem

@@ -131,8 +131,8 @@ class Kinds:
         """Why a column stays text; None if it need not be said (it has no values, or has a type)."""
         if not any(self.counts.values()) or self.type() is not None:
             return None
-        told = {"resource": "IRIs", "string": "strings", "other": "values of other datatypes"}
-        parts = [f"{count:,} {told.get(kind, kind)}" for kind, count in sorted(self.counts.items()) if count]
+        words = {"resource": "IRIs", "string": "strings", "other": "values of other datatypes"}
+        parts = [f"{count:,} {words.get(kind, kind)}" for kind, count in sorted(self.counts.items()) if count]
         if set(self.counts) == {"string"}:
             said = sorted(language or "none" for language in self.languages)
             parts = [f"strings in several languages: {', '.join(said)}"]

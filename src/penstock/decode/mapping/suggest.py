@@ -192,8 +192,8 @@ def _time_column(columns: dict[str, pa.Array]) -> str | None:
         return named
     others = {n: v for n, v in columns.items() if pa.types.is_timestamp(v.type) or pa.types.is_date(v.type)}
     for name, values in columns.items():  # but numbers may be anything
-        told = _is_time(values) if is_text(values.type) else None
-        if told is not None and told.get("format") not in list(EPOCHS):
+        time_format = _is_time(values) if is_text(values.type) else None
+        if time_format is not None and time_format.get("format") not in list(EPOCHS):
             others[name] = values
     return next(iter(others), None)
 
@@ -235,8 +235,8 @@ def _written(texts: pa.Array) -> dict[str, Any] | None:
         left &= ~fits[first]
     if 2 * left.sum() >= len(texts):  # some texts among times may be none
         return None
-    told = {} if chosen == ["iso"] else {"format": chosen[0] if len(chosen) == 1 else chosen}
-    return told if zoned else told | {"timezone": "UTC"}
+    time_format = {} if chosen == ["iso"] else {"format": chosen[0] if len(chosen) == 1 else chosen}
+    return time_format if zoned else time_format | {"timezone": "UTC"}
 
 
 def _times_in(texts: pa.Array, format_: str) -> tuple[np.ndarray, np.ndarray]:

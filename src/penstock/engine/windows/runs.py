@@ -103,11 +103,11 @@ class RunsOperator(BlockingOperator):
         choice, sign, since, until, _ = looks
         rows = np.append(np.arange(len(members)), more)
         listed = Lists(lists[0], lists[1], self.terms)
-        chosen, told_apart = choices.take(choice), [members.column(var)[rows] for var in step.ties]
+        chosen, tie_columns = choices.take(choice), [members.column(var)[rows] for var in step.ties]
         columns = [chosen.column(var) for var in step.keys]
         for _, call, column in step.aggregates:
             values = None if column is None else members.column(column)[rows]
-            columns.append(listed.values(call, values, told_apart))
+            columns.append(listed.values(call, values, tie_columns))
         begun, ended = listed.least(members.start[rows]), -listed.least(-members.end[rows])
         columns += [begun + NO_ID, ended + NO_ID]
         if step.began is not None:

@@ -32,8 +32,8 @@ def contradictions(pattern: Pattern) -> Iterator[Finding]:
             for part in conjuncts(expression):
                 if (found := _bound(part)) is not None:
                     bounds.setdefault(found[0], []).append(found[1])
-            for var, told in bounds.items():
-                pair = next((two for two in _pairs(told) if not _meet(*two)), None)
+            for var, limits in bounds.items():
+                pair = next((two for two in _pairs(limits) if not _meet(*two)), None)
                 if pair is not None:
                     one, other = (f"{var} {each.sign} {each.constant.value}" for each in pair)
                     yield Finding(
@@ -55,9 +55,9 @@ def _bound(part: Expression) -> tuple[Var, _Bound] | None:
     return None
 
 
-def _pairs(told: list[_Bound]) -> Iterator[tuple[_Bound, _Bound]]:
-    for place, other in enumerate(told):
-        for one in told[:place]:
+def _pairs(limits: list[_Bound]) -> Iterator[tuple[_Bound, _Bound]]:
+    for place, other in enumerate(limits):
+        for one in limits[:place]:
             yield one, other
 
 

@@ -145,10 +145,10 @@ def _tree(place: int, overview: Overview) -> Iterator[str]:
     shown: set[Step] = set()
     waiting = [(query.step, 0, "")]
     while waiting:
-        step, depth, told = waiting.pop()
+        step, depth, above = waiting.pop()
         again = step in shown and step.parts
         others = overview.shared_with(step, place)
-        remarks = ["as above"] if again else [f"shared with {others}"] if others != told else []
+        remarks = ["as above"] if again else [f"shared with {others}"] if others != above else []
         yield "  " * depth + _label(step, query) + "".join(f"  ({remark})" for remark in remarks)
         if not again:
             shown.add(step)

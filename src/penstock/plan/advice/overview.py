@@ -183,12 +183,12 @@ class Overview:
 
     def memory(self, query: PlannedQuery) -> list[str]:
         """What the steps of a query remember beyond the watermark, from the last step to the first."""
-        told = Counter(
+        remarks = Counter(
             f"{step.name} remembers {what}"
             for step in reversed(list(query.step.walk()))
             for what in self.remembered.get(step, ())
         )
-        return [f"{line} ({times} of them)" if times > 1 else line for line, times in told.items()]
+        return [f"{line} ({times} of them)" if times > 1 else line for line, times in remarks.items()]
 
     @cached_property
     def user(self) -> dict[Step, PlannedQuery]:

@@ -22,9 +22,9 @@ def made_variables(pattern: Pattern) -> frozenset[Var]:
     """The variables whose values are computed and may be terms that occurred nowhere before."""
     parts = children(pattern)
     computed = frozenset(var for var, _ in pattern.computes)
-    untold = possible(pattern).difference(pattern.finds, computed, *map(possible, parts))
-    if untold:
-        raise UnknownNode(pattern, f"where the values of {', '.join(sorted(map(str, untold)))} come from")
+    unknown = possible(pattern).difference(pattern.finds, computed, *map(possible, parts))
+    if unknown:
+        raise UnknownNode(pattern, f"where the values of {', '.join(sorted(map(str, unknown)))} come from")
     made = frozenset().union(*map(made_variables, parts))
     return made.union(var for var, expression in pattern.computes if _makes(expression, made))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.functions.errors import take_refused
 from penstock.runtime.contract import Shard
-from penstock.runtime.failures import told_of
+from penstock.runtime.failures import errors_located
 from penstock.runtime.job import JobReference
 
 
@@ -85,15 +85,15 @@ class ShardCache:
             shard, before = live.shard, live.knowledge
         else:
             before = now if stamp is None else before
-            with told_of(f"opening shard {number}"):
+            with errors_located(f"opening shard {number}"):
                 shard = job.program(before).open(number)
                 if stamp is not None:
                     shard.restore(chunks)
                     restored = True
         if before != now:
-            with told_of(f"giving shard {number} another version of static knowledge"):
+            with errors_located(f"giving shard {number} another version of static knowledge"):
                 shard.know(job.program(now))
-        with told_of(f"deciding batch {batch} in shard {number}"):
+        with errors_located(f"deciding batch {batch} in shard {number}"):
             results = shard.step(payloads, watermark, ended)
             puts, deletes = shard.changes()
         new_stamp = uuid.uuid4().hex

@@ -83,11 +83,11 @@ class _Sent:
         elif row.kind == ORIGIN:
             self.origins.append(bytes(row.payload))
         elif row.kind == REASONED:
-            told = json.loads(bytes(row.payload))
-            counted["derived"] += told.get("derived", 0)
-            counted["ambiguous"] += told.get("ambiguous", 0)
-            self.dropped.update(told.get("dropped", {}))
-            self.conflicts += told.get("conflicts", [])
+            report = json.loads(bytes(row.payload))
+            counted["derived"] += report.get("derived", 0)
+            counted["ambiguous"] += report.get("ambiguous", 0)
+            self.dropped.update(report.get("dropped", {}))
+            self.conflicts += report.get("conflicts", [])
         elif row.kind == REJECTED:
             counted["rejects"] += row.elements
             self.rejects.append(bytes(row.payload))

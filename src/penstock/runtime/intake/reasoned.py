@@ -17,26 +17,26 @@ from penstock.runtime.contract import SplitDecoder
 from penstock.sources.splits import Split
 from penstock.timeline import format_instant
 
-Told = dict[str, Any]
+Report = dict[str, Any]
 
 
-def told_by(
+def report_of(
     reasoner: Reasoner, read: Occurrences, closed: Occurrences, decoder: SplitDecoder, split: Split
 ) -> bytes | None:
     """What is told of a split that was read and has just been closed, as JSON; None if there is nothing."""
-    told: Told = {}
+    report: Report = {}
     if read.ambiguous:
-        told["ambiguous"] = read.ambiguous
+        report["ambiguous"] = read.ambiguous
     if len(closed) > len(read):
-        told["derived"] = len(closed) - len(read)
+        report["derived"] = len(closed) - len(read)
     if reasoner.dropped:
-        told["dropped"] = dict(reasoner.dropped)
+        report["dropped"] = dict(reasoner.dropped)
     if reasoner.conflicts:
-        told["conflicts"] = _records(reasoner, read, decoder, split)
-    return json.dumps(told).encode() if told else None
+        report["conflicts"] = _records(reasoner, read, decoder, split)
+    return json.dumps(report).encode() if report else None
 
 
-def _records(reasoner: Reasoner, read: Occurrences, decoder: SplitDecoder, split: Split) -> list[Told]:
+def _records(reasoner: Reasoner, read: Occurrences, decoder: SplitDecoder, split: Split) -> list[Report]:
     elements, first = np.unique(read.element, return_index=True)
     numbers = np.array([number for number, _ in reasoner.conflicts], np.int64)
     rows = first[np.searchsorted(elements, numbers)]
@@ -59,12 +59,12 @@ def _records(reasoner: Reasoner, read: Occurrences, decoder: SplitDecoder, split
     return sorted(records, key=lambda record: (record["end"], record["graph"] or "", record["rule"]))
 
 
-def in_time(records: list[Told], watermark: int) -> list[Told]:
+def in_time(records: list[Report], watermark: int) -> list[Report]:
     """Those that are not of late elements."""
     return [record for record in records if record["end"] >= watermark]
 
 
-def inconsistent_records(data: bytes) -> list[Told]:
+def inconsistent_records(data: bytes) -> list[Report]:
     """The records of the side output."""
     return [
         record | {"start": format_instant(record["start"]), "end": format_instant(record["end"])}

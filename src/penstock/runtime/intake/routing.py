@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from penstock.decode.occurrences import Reject
 from penstock.runtime.contract import SplitDecoder
-from penstock.runtime.failures import told_of
-from penstock.runtime.intake.reasoned import told_by
+from penstock.runtime.failures import errors_located
+from penstock.runtime.intake.reasoned import report_of
 from penstock.runtime.job import Job
 from penstock.runtime.messages import CONTROL, ORIGIN, PAYLOAD, REASONED, REJECTED
 from penstock.sources.splits import Control, Split
@@ -108,10 +108,10 @@ def take_in(job: Job, split: Split, knowledge: int = 0) -> Iterator[pa.RecordBat
     latest = int(occurrences.instants[-1]) if len(occurrences.instants) else NEVER
     payloads: dict[int, list[bytes]] = {}
     place = f"the bytes {split.start} to {split.end} of {split.path}"
-    with told_of(f"reasoning about {place}"):
+    with errors_located(f"reasoning about {place}"):
         closed = program.reason(occurrences)
-        told = told_by(program.reasoner, occurrences, closed, decoder, split)
-    with told_of(f"matching {place}"):
+        report = report_of(program.reasoner, occurrences, closed, decoder, split)
+    with errors_located(f"matching {place}"):
         for shard, payload in program.route(split.stream, closed):
             payloads.setdefault(shard, []).append(payload)
     rows = []
@@ -129,8 +129,8 @@ def take_in(job: Job, split: Split, knowledge: int = 0) -> Iterator[pa.RecordBat
             (job.keys[0], REJECTED, split.order, split.stream, NEVER,
              len(occurrences.rejects), 0, 0, table)
         )  # fmt: skip
-    if told is not None:
-        rows.append((job.keys[0], REASONED, split.order, split.stream, NEVER, 0, 0, 0, told))
+    if report is not None:
+        rows.append((job.keys[0], REASONED, split.order, split.stream, NEVER, 0, 0, 0, report))
     if len(occurrences.instants):
         origin = {"earliest": int(occurrences.instants[0]), "split": split.to_json()}
         key = job.keys[split.order % len(job.keys)]

@@ -137,7 +137,7 @@ def _identity(
     }
 
 
-def _told(streams: list[dict[str, Any]]) -> str:
+def _in_words(streams: list[dict[str, Any]]) -> str:
     """Streams as a person writes them: [IRI=]SOURCE."""
     return ", ".join((f"{s['iri']}=" if s["iri"] else "") + " ".join(s["paths"]) for s in streams)
 
@@ -154,12 +154,12 @@ def _difference(stored: dict[str, Any], identity: dict[str, Any]) -> str | None:
         return other("number of shards", stored["shards"], identity["shards"])
     places = [[(s["iri"], s["paths"]) for s in each["streams"]] for each in (stored, identity)]
     if places[0] != places[1]:
-        there, now = _told(stored["streams"]), _told(identity["streams"])
+        there, now = _in_words(stored["streams"]), _in_words(identity["streams"])
         return f"belongs to other streams: {there} there, {now} now"
     for there, now in zip(stored["streams"], identity["streams"], strict=True):
         for name in sorted(there.keys() | now.keys()):
             if there.get(name) != now.get(name):
-                what = f"{name.replace('_', ' ')} of the stream {_told([now])}"
+                what = f"{name.replace('_', ' ')} of the stream {_in_words([now])}"
                 return other(what, there.get(name), now.get(name))
     for name, now in identity["time"].items():
         there = stored["time"].get(name)

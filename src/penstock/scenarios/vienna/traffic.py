@@ -41,7 +41,7 @@ class Event:
 def public_transport(city: City, minutes: int, seed: int) -> list[Event]:
     """ex:publicTransport: arrivals and delays of all vehicles."""
     journeys = (_journey(city, vehicle, line, minutes, seed) for vehicle, line in city.vehicles)
-    return _told(journeys, minutes)
+    return _as_events(journeys, minutes)
 
 
 def locations(city: City, minutes: int, seed: int) -> list[Event]:
@@ -50,10 +50,10 @@ def locations(city: City, minutes: int, seed: int) -> list[Event]:
         _wait(f"p{number}", city.stop(stop), minutes, seed)
         for number, (stop, _) in enumerate(city.passengers, start=1)
     )
-    return _told(waits, minutes)
+    return _as_events(waits, minutes)
 
 
-def _told(stories: Iterable[Iterator[Event]], minutes: int) -> list[Event]:
+def _as_events(stories: Iterable[Iterator[Event]], minutes: int) -> list[Event]:
     """The events of this time as they become known: an event is known at its end."""
     until = BEGIN + minutes * MINUTE
     events = (event for story in stories for event in story if BEGIN <= event.end < until)
