@@ -3,8 +3,8 @@
     python tests/runtime/on_several_processes.py MASTER DIRECTORY SHARDS… [--kill WHAT…] [--settings JSON]
 
 Run by test_several_processes.py in a process of its own, because a process has one Spark. What is to be
-killed (executor, daemon, spawner, host) is killed one after the other, soon after every fourth batch. Prints
-all answers and what happened as JSON.
+killed (executor, daemon, spawner, shard_process) is killed one after the other, soon after every fourth batch.
+Prints all answers and what happened as JSON.
 """
 
 from __future__ import annotations
@@ -87,15 +87,15 @@ class Processes:
         """The daemon puts its workers into a group of its own; the spawner was there before."""
         return [n for d in self.daemons() for n in self.children(d) if _group(n) not in (d, None)]
 
-    def hosts(self) -> list[int]:
-        return [host for spawner in self.spawners() for host in self.children(spawner)]
+    def shard_processes(self) -> list[int]:
+        return [shard_process for spawner in self.spawners() for shard_process in self.children(spawner)]
 
     def of(self, what: str) -> list[int]:
         kinds = {
             "executor": self.executors,
             "daemon": self.daemons,
             "spawner": self.spawners,
-            "host": self.hosts,
+            "shard_process": self.shard_processes,
         }
         return kinds[what]()
 
@@ -147,7 +147,7 @@ class Killer:
         victim = self.chance.choice(alive)
         orphans = set(processes.below(victim))
         if what == "daemon":  # its workers go on as long as their executor has work for them
-            orphans &= {*processes.spawners(), *processes.hosts()}
+            orphans &= {*processes.spawners(), *processes.shard_processes()}
         self.orphans |= orphans
         os.kill(victim, signal.SIGKILL)
         self.killed.append(what)
@@ -163,7 +163,7 @@ def run(master: str, directory: Path, shards: int, killer: Killer, settings: dic
     for name, text in QUERIES.items():
         engine.add_query(PREFIXES + text, name=name)
     lines: list[str] = []
-    hosts: list[tuple[int, int]] = []
+    shard_processes: list[tuple[int, int]] = []
     restored = 0
 
     def take(batch: Batch) -> None:
@@ -175,8 +175,8 @@ def run(master: str, directory: Path, shards: int, killer: Killer, settings: dic
         # Those that moved in this very batch may have a shard process in both places until it is finished.
         most = shards + batch.statistics.restored - restored
         restored = batch.statistics.restored
-        if "cluster" in master and not until(lambda: len(Processes().hosts()) <= most):
-            hosts.append((batch.id, len(Processes().hosts())))
+        if "cluster" in master and not until(lambda: len(Processes().shard_processes()) <= most):
+            shard_processes.append((batch.id, len(Processes().shard_processes())))
         killer.soon(batch.id)
 
     statistics = engine.run(on_batch=take)
@@ -185,7 +185,7 @@ def run(master: str, directory: Path, shards: int, killer: Killer, settings: dic
         "batches": statistics.batches,
         "restored": statistics.restored,
         "late": statistics.late,
-        "too many hosts": hosts,
+        "too many shard_processes": shard_processes,
     }
 
 

@@ -57,14 +57,14 @@ def test_executors_answer_as_one_process_does_and_shards_stay_where_they_are(pla
         assert cluster[shards]["lines"] == expected[shards]["lines"]
         assert cluster[shards]["batches"] == expected[shards]["batches"] > 10
         assert cluster[shards]["restored"] == 0, "Spark knows where the state is"
-        assert cluster[shards]["too many hosts"] == []
+        assert cluster[shards]["too many shard_processes"] == []
 
 
 def test_kills_change_nothing(place, expected):
     """Executors, and what belongs to them: line by line the answers of an undisturbed run."""
-    killed = told(CLUSTER, place, 8, "--settings", MOVE, "--kill", "executor", "host", "spawner", "daemon")
-    assert killed["killed"] == ["executor", "host", "spawner", "daemon"]
+    killed = told(CLUSTER, place, 8, "--settings", MOVE, "--kill", "executor", "shard_process", "spawner", "daemon")
+    assert killed["killed"] == ["executor", "shard_process", "spawner", "daemon"]
     assert killed["8"]["lines"] == expected["8"]["lines"]
     assert killed["8"]["restored"] > 0
-    assert killed["8"]["too many hosts"] == [], "hosts of shards that are elsewhere must end"
+    assert killed["8"]["too many shard_processes"] == [], "shard_processes of shards that are elsewhere must end"
     assert killed["orphans"] == [], "what belonged to a process that was killed must end by itself"

@@ -63,13 +63,13 @@ def parent(pid):
 
 assert step([(1, 10), (1, 20)], 15) == [(1, 10, 1)]
 assert step([(1, 30)], 25) == [(1, 20, 2)]
-assert reads == 0, "a live host needs no stored state"
+assert reads == 0, "a live shard process needs no stored state"
 
 [spawner] = children(os.getpid())
 [first] = children(spawner)
 os.kill(first, 9)
 assert step([(1, 40)], 35) == [(1, 30, 3)]
-assert reads == 1, "a new host restores once"
+assert reads == 1, "a new shard process restores once"
 [second] = children(spawner)
 assert second != first
 
@@ -111,8 +111,8 @@ elif sys.argv[2] == "mortal":
     asked = shard_processes._ask
     def kill_and_ask(connection, request):
         if request[0] == "step":
-            [host] = children(spawner)
-            os.kill(host, 9)
+            [shard_process] = children(spawner)
+            os.kill(shard_process, 9)
         return asked(connection, request)
     shard_processes._ask = kill_and_ask
     try:
@@ -142,7 +142,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="lo
 
 @contextlib.contextmanager
 def running(place: Path, ending: str) -> Iterator[tuple[subprocess.Popen, int, int]]:
-    """The script, and the ids of its spawner and its host."""
+    """The script, and the ids of its spawner and its shard process."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(place), ending],
@@ -155,8 +155,8 @@ def running(place: Path, ending: str) -> Iterator[tuple[subprocess.Popen, int, i
     try:
         line = process.stdout.readline()
         assert line.startswith("processes"), process.stderr.read()
-        spawner, host = map(int, line.split()[1:])
-        yield process, spawner, host
+        spawner, shard_process = map(int, line.split()[1:])
+        yield process, spawner, shard_process
     finally:
         process.kill()
         process.wait()
@@ -165,49 +165,49 @@ def running(place: Path, ending: str) -> Iterator[tuple[subprocess.Popen, int, i
 
 
 @pytest.mark.parametrize("ending", ["ended", "killed"])
-def test_hosts_keep_restore_fail_and_end(tmp_path, ending):
-    with running(tmp_path, ending) as (process, spawner, host):
+def test_shard_processes_keep_restore_fail_and_end(tmp_path, ending):
+    with running(tmp_path, ending) as (process, spawner, shard_process):
         if ending == "ended":
-            assert gone(host), "a shard process must end with its run"
+            assert gone(shard_process), "a shard process must end with its run"
             assert is_alive(spawner)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert gone(host) and gone(spawner), "nothing may be left when the daemon is killed"
+        assert gone(shard_process) and gone(spawner), "nothing may be left when the daemon is killed"
         assert not list(tmp_path.glob("shards-*")), "the spawner clears its sockets away"
 
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("ending", ["busy, killed", "busy, ended"])
-def test_hosts_end_with_their_run_in_the_middle_of_a_step(tmp_path, ending):
-    with running(tmp_path, ending) as (process, spawner, host):
+def test_shard_processes_end_with_their_run_in_the_middle_of_a_step(tmp_path, ending):
+    with running(tmp_path, ending) as (process, spawner, shard_process):
         assert process.stdout.readline() == "busy\n"
         if ending == "busy, killed":
             process.send_signal(signal.SIGKILL)
-        assert gone(host, 10.0), "a step may take minutes"
+        assert gone(shard_process, 10.0), "a step may take minutes"
         assert gone(spawner, 10.0) == (ending == "busy, killed")
 
 
-def test_a_host_ends_whose_shard_has_moved_elsewhere(tmp_path):
-    with running(tmp_path, "moved") as (process, spawner, host):
-        assert gone(host), "a batch is finished without it: its memory must not stay"
+def test_a_shard_process_ends_whose_shard_has_moved_elsewhere(tmp_path):
+    with running(tmp_path, "moved") as (process, spawner, shard_process):
+        assert gone(shard_process), "a batch is finished without it: its memory must not stay"
         process.stdin.write("\n")
         process.stdin.flush()
         line = process.stdout.readline()
         assert line, process.stderr.read()
         third, sockets = map(int, line.split())
-        assert third != host and is_alive(third) and is_alive(spawner)
-        assert sockets == 2, "of the spawner and of the host that is there"
+        assert third != shard_process and is_alive(third) and is_alive(spawner)
+        assert sockets == 2, "of the spawner and of the shard process that is there"
 
 
-def test_without_its_nursery_a_shard_lives_in_the_worker(tmp_path):
-    with running(tmp_path, "alone") as (process, spawner, host):
-        assert gone(spawner) and gone(host)
+def test_without_its_spawner_a_shard_lives_in_the_worker(tmp_path):
+    with running(tmp_path, "alone") as (process, spawner, shard_process):
+        assert gone(spawner) and gone(shard_process)
         process.stdin.write("\n")
         process.stdin.flush()
         assert process.stdout.readline() == "done\n", process.stderr.read()
 
 
-def test_a_host_that_dies_whenever_it_steps_is_told_of(tmp_path):
+def test_a_shard_process_that_dies_whenever_it_steps_is_told_of(tmp_path):
     with running(tmp_path, "mortal") as (process, _, _):
         line = process.stdout.readline()
         assert "shard 0 has ended 3 times in the middle of batch 4" in line, process.stderr.read()
