@@ -3,8 +3,8 @@
     python tests/runtime/on_several_processes.py MASTER DIRECTORY SHARDS… [--kill WHAT…] [--settings JSON]
 
 Run by test_several_processes.py in a process of its own, because a process has one Spark. What is to be
-killed (executor, daemon, spawner, shard_process) is killed one after the other, soon after every fourth batch.
-Prints all answers and what happened as JSON.
+killed (executor, daemon, spawner, shard_process) is killed one after the other, soon after every fourth
+batch. Prints all answers and what happened as JSON.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def run(master: str, directory: Path, shards: int, killer: Killer, settings: dic
         "batches": statistics.batches,
         "restored": statistics.restored,
         "late": statistics.late,
-        "too many shard_processes": shard_processes,
+        "too many": shard_processes,
     }
 
 

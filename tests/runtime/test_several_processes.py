@@ -12,6 +12,7 @@ import pytest
 from tests.runtime.on_several_processes import write_stream
 
 ROOT = Path(__file__).resolve().parents[2]
+KILLED = ["executor", "shard_process", "spawner", "daemon"]
 SCRIPT = Path(__file__).parent / "on_several_processes.py"
 CLUSTER = "local-cluster[2,1,1024]"
 MOVE = json.dumps({"spark.locality.wait.process": "0"})
@@ -57,14 +58,14 @@ def test_executors_answer_as_one_process_does_and_shards_stay_where_they_are(pla
         assert cluster[shards]["lines"] == expected[shards]["lines"]
         assert cluster[shards]["batches"] == expected[shards]["batches"] > 10
         assert cluster[shards]["restored"] == 0, "Spark knows where the state is"
-        assert cluster[shards]["too many shard_processes"] == []
+        assert cluster[shards]["too many"] == []
 
 
 def test_kills_change_nothing(place, expected):
     """Executors, and what belongs to them: line by line the answers of an undisturbed run."""
-    killed = told(CLUSTER, place, 8, "--settings", MOVE, "--kill", "executor", "shard_process", "spawner", "daemon")
-    assert killed["killed"] == ["executor", "shard_process", "spawner", "daemon"]
+    killed = told(CLUSTER, place, 8, "--settings", MOVE, "--kill", *KILLED)
+    assert killed["killed"] == KILLED
     assert killed["8"]["lines"] == expected["8"]["lines"]
     assert killed["8"]["restored"] > 0
-    assert killed["8"]["too many shard_processes"] == [], "shard_processes of shards that are elsewhere must end"
+    assert killed["8"]["too many"] == [], "those of shards that are elsewhere must end"
     assert killed["orphans"] == [], "what belonged to a process that was killed must end by itself"
