@@ -16,7 +16,7 @@ import pytest
 
 import penstock
 from penstock import cli
-from penstock.cli.showing import Progress
+from penstock.cli.showing import ProgressLine
 from penstock.runtime.contract import RunStatistics
 from penstock.runtime.progress import in_bytes, prometheus
 
@@ -157,7 +157,7 @@ def test_the_same_figures_in_python(files):
 
 def test_the_terminal_says_first_batch_while_it_runs():
     statistics = RunStatistics()
-    line = Progress(quiet=True, latest=lambda: statistics)
+    line = ProgressLine(quiet=True, latest=lambda: statistics)
     assert str(line) == "starting Spark"
     statistics.started = True
     assert str(line) == "first batch"

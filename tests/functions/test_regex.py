@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from penstock.functions.errors import ExpressionError, LimitError, take_refused
+from penstock.functions.errors import ExpressionError, ExpressionLimit, take_refused
 from penstock.functions.regex import RegexLimits, compiled, matches, replace
 
 # Each of these takes a backtracking engine longer than anybody waits.
@@ -43,7 +43,7 @@ def test_no_pattern_takes_more_than_linear_time(pattern: str, text: str):
 )
 def test_what_is_too_large_is_refused_and_counted(pattern: str, reason: str):
     take_refused()
-    with pytest.raises(LimitError, match=reason):
+    with pytest.raises(ExpressionLimit, match=reason):
         matches("a", pattern)
     [(told, times)] = take_refused().items()
     assert reason in told and times == 1
@@ -53,26 +53,26 @@ def test_what_is_too_large_is_refused_and_counted(pattern: str, reason: str):
 def test_the_limits_are_exact():
     size = compiled("ab").size
     assert matches("xab", "ab", "", RegexLimits(search=3 * size))
-    with pytest.raises(LimitError):
+    with pytest.raises(ExpressionLimit):
         matches("xxab", "ab", "", RegexLimits(search=3 * size))
     assert replace("xab", "ab", "", "", RegexLimits(search=3 * size)) == "x"
-    with pytest.raises(LimitError):
+    with pytest.raises(ExpressionLimit):
         replace("xxab", "ab", "", "", RegexLimits(search=3 * size))
     # the first search may look at 4 bytes, the second at 2
     assert replace("abab", "ab", "c", "", RegexLimits(replace=6 * size)) == "cc"
-    with pytest.raises(LimitError):
+    with pytest.raises(ExpressionLimit):
         replace("abab", "ab", "c", "", RegexLimits(replace=6 * size - 1))
     assert replace("aa", "a", "$0$0", "", RegexLimits(result=6)) == "aaaa"
-    with pytest.raises(LimitError):
+    with pytest.raises(ExpressionLimit):
         replace("aa", "a", "$0$0", "", RegexLimits(result=5))
     assert matches("a", "a{5}", "", RegexLimits(repeats=5)) is False
-    with pytest.raises(LimitError):
+    with pytest.raises(ExpressionLimit):
         matches("a", "a{6}", "", RegexLimits(repeats=5))
 
 
 def test_a_search_that_starts_again_and_again_is_bounded():
     """After each of its matches this one looks at all the rest of the text."""
-    with pytest.raises(LimitError):
+    with pytest.raises(ExpressionLimit):
         replace("a" * 30_000, "a*b|a", "", "", RegexLimits(replace=10**9))
 
 

@@ -10,7 +10,7 @@ from penstock.languages import parse_query
 from penstock.plan.analysis import recursion
 from penstock.plan.analysis.new_terms import made_variables
 from penstock.plan.analysis.recursion import Feeding, RuleProgram, Sought, feeding
-from penstock.plan.analysis.rule_graphs import Instants, instants_of, with_rules
+from penstock.plan.analysis.rule_graphs import QueryInstants, instants_of, with_rules
 from penstock.plan.catalog import Catalog, GraphName, StreamName
 from penstock.plan.planning import make_plan
 from penstock.plan.sources import RuleGraph, behind_number
@@ -239,9 +239,9 @@ def test_rules_over_streams_lend_their_instants_to_those_who_read_derived_triple
     datasets = [catalog.active(q.dataset) for q in queries]
     derived = behind_number(None)
     assert instants_of(queries, datasets) == [
-        Instants(frozenset({0, derived}), frozenset({0})),
-        Instants(frozenset({1, derived}), frozenset({0, 1})),
-        Instants(frozenset({1}), frozenset({1})),
+        QueryInstants(frozenset({0, derived}), frozenset({0})),
+        QueryInstants(frozenset({1, derived}), frozenset({0, 1})),
+        QueryInstants(frozenset({1}), frozenset({1})),
     ]
     assert with_rules(catalog, queries[1:]).rules == (RuleGraph(),)
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from penstock.cli.options import Debug
-from penstock.cli.showing import Progress, count
+from penstock.cli.showing import ProgressLine, count
 from penstock.errors import UsageError
 from penstock.timeline import format_instant
 
@@ -118,7 +118,7 @@ def play(scenario: Scenario, data: Data, console: Console) -> None:
         engine.add_graph(path, iri=iri)
     engine.new_findings()  # what they remember is as the paper has it
     found = dict.fromkeys(range(len(scenario.queries)), 0)
-    progress = Progress(quiet=False, latest=lambda: engine.statistics)
+    progress = ProgressLine(quiet=False, latest=lambda: engine.statistics)
     shapes = dict(enumerate(shapes_of(engine.queries)))
     show = Tables(scenario, shapes, console) if scenario.tell is None else Sentences(scenario, console)
 

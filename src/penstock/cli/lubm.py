@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.options import Debug, Quiet
-from penstock.cli.showing import Progress, count, show_note
+from penstock.cli.showing import ProgressLine, count, show_note
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="LUBM, the Lehigh University Benchmark."
@@ -63,7 +63,7 @@ def generate(
     begun = time.monotonic()
     data = Lubm(universities, seed, index, stream)
     wanted = count(universities, "university", "universities")
-    progress = Progress(quiet, "generating")
+    progress = ProgressLine(quiet, "generating")
 
     def advance(done: int, triples: int) -> None:
         progress.line = (

@@ -10,7 +10,7 @@ import typer
 
 from penstock.cli.options import Base, Debug, Quiet
 from penstock.cli.run import keep_apart
-from penstock.cli.showing import Progress, count, show_error, show_finding, show_note, show_warning
+from penstock.cli.showing import ProgressLine, count, show_error, show_finding, show_note, show_warning
 from penstock.errors import UsageError, is_there
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def reason(
     if file is not None and file.path is not None:
         keep_apart([file.path], [*data, *ontology])
     chosen = ruleset(rules)
-    progress = Progress(quiet, "reading")
+    progress = ProgressLine(quiet, "reading")
     try:
         graphs, addresses = read_all([*ontology, *data], base, progress.say)
         if file is not None and not only_new:

@@ -44,7 +44,7 @@ from penstock.cli.options import (
     read_duration,
 )
 from penstock.cli.showing import (
-    Progress,
+    ProgressLine,
     log_as_json,
     show_continued,
     show_diagnosis,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from penstock.runtime.contract import RunStatistics
 
 
-class Format(StrEnum):
+class AnswerFormat(StrEnum):
     """How answers are written."""
 
     table = "table"
@@ -112,7 +112,7 @@ def answer(
         bool, typer.Option("--append", help="Add to the file DEST, if it has the same columns.")
     ] = False,
     format: Annotated[
-        Format | None,
+        AnswerFormat | None,
         typer.Option(
             "--format",
             help="How answers are written; by default as the name of DEST says, or as a table."
@@ -327,7 +327,7 @@ def answer(
     once = not (follow or checkpoint or master)
     if on_spark and once and not quiet and sys.stderr.isatty() and is_small(engine.streams):
         show_note("hint: the streams are small: `penstock try` answers them at once, without Spark")
-    line = Progress(quiet, opening="starting Spark" if on_spark else "answering", latest=latest)
+    line = ProgressLine(quiet, opening="starting Spark" if on_spark else "answering", latest=latest)
     tell = None if quiet or line.status is not None else show_progress
     monitor = Monitor(latest, interval, tell, metrics_file)
     found, knowledge = 0, None

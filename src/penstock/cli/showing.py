@@ -108,7 +108,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-class Progress:
+class ProgressLine:
     """A line on the terminal that says how far a run is; nothing if nobody would see it.
 
     `latest` gives the statistics of the run, once there is one.

@@ -16,7 +16,7 @@ class ExpressionError(Exception):
 _refused: Counter[str] = Counter()
 
 
-class LimitError(ExpressionError):
+class ExpressionLimit(ExpressionError):
     """An expression has no value for this solution because a limit of ours forbids to compute it.
 
     Such errors are counted by their reason, so that a run can tell its user that they happened.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import re2
 
 from penstock.functions import characters
-from penstock.functions.errors import ExpressionError, LimitError
+from penstock.functions.errors import ExpressionError, ExpressionLimit
 
 _SINGLE_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", **{c: c for c in "\\|.?*+(){}-[]^$"}}
 _QUANTIFIER = re.compile(r"[*+?]|\{([0-9]+)(?:,([0-9]*))?\}")
@@ -52,7 +52,7 @@ def compiled(pattern: str, flags: str = "", limits: RegexLimits = LIMITS) -> Exp
     if not set(flags) <= set("imqsx"):
         raise ExpressionError(f"{flags!r} are not flags of a regular expression")
     if len(pattern) > limits.pattern:
-        raise LimitError(f"a regular expression has more than {limits.pattern:,} characters")
+        raise ExpressionLimit(f"a regular expression has more than {limits.pattern:,} characters")
     text = "".join(map(_plain, pattern)) if "q" in flags else _Translation(pattern, flags, limits).text()
     options = re2.Options()
     options.log_errors = False
@@ -62,7 +62,7 @@ def compiled(pattern: str, flags: str = "", limits: RegexLimits = LIMITS) -> Exp
         program = re2.compile(text, options)
     except re2.error as problem:
         if any(word in str(problem) for word in ("too large", "repetition size", "nesting depth")):
-            raise LimitError("a regular expression is too large") from None
+            raise ExpressionLimit("a regular expression is too large") from None
         raise ExpressionError(f"{pattern!r} is not a regular expression") from None
     return Expression(program, program.groups, program.programsize)
 
@@ -72,7 +72,7 @@ def matches(text: str, pattern: str, flags: str = "", limits: RegexLimits = LIMI
     expression = compiled(pattern, flags, limits)
     encoded = text.encode()
     if len(encoded) * expression.size > limits.search:
-        raise LimitError("a text is too long for its regular expression")
+        raise ExpressionLimit("a text is too long for its regular expression")
     return expression.program.search(encoded) is not None
 
 
@@ -85,7 +85,7 @@ def replace(text: str, pattern: str, replacement: str, flags: str = "", limits: 
     parts = [piece.encode() if isinstance(piece, str) else piece for piece in pieces]
     encoded = text.encode()
     if len(encoded) * expression.size > limits.search:
-        raise LimitError("a text is too long for its regular expression")
+        raise ExpressionLimit("a text is too long for its regular expression")
     out: list[bytes] = []
     done = work = 0
     room = limits.result - len(encoded)
@@ -93,12 +93,12 @@ def replace(text: str, pattern: str, replacement: str, flags: str = "", limits: 
         # each search may have to look at all the rest of the text
         work += (len(encoded) - done) * expression.size
         if work > limits.replace:
-            raise LimitError("a text has too many matches of its regular expression")
+            raise ExpressionLimit("a text has too many matches of its regular expression")
         out.append(encoded[done : match.start()])
         out.append(b"".join(part if isinstance(part, bytes) else (match[part] or b"") for part in parts))
         room -= len(out[-1])
         if room < 0:
-            raise LimitError(f"REPLACE makes a text of more than {limits.result:,} bytes")
+            raise ExpressionLimit(f"REPLACE makes a text of more than {limits.result:,} bytes")
         done = match.end()
     out.append(encoded[done:])
     return b"".join(out).decode()
@@ -178,14 +178,16 @@ class _Translation:
             out.append(self.atom(char))
             size += len(out[-1])
             if size > self.limits.memory:
-                raise LimitError("a regular expression is too large")
+                raise ExpressionLimit("a regular expression is too large")
         return "".join(out)
 
     def quantifier(self, found: re.Match[str]) -> str:
         self.at = found.end()
         numbers = [number for number in found.groups() if number]
         if any(len(number.lstrip("0")) > 9 or int(number) > self.limits.repeats for number in numbers):
-            raise LimitError(f"a regular expression repeats a part more than {self.limits.repeats:,} times")
+            raise ExpressionLimit(
+                f"a regular expression repeats a part more than {self.limits.repeats:,} times"
+            )
         if len(numbers) == 2 and int(numbers[0]) > int(numbers[1]):
             raise self.error()
         if self.pattern[self.at : self.at + 1] == "?":
@@ -229,7 +231,7 @@ class _Translation:
         if char in "bB":
             return f"\\{char}"
         if char in "123456789":
-            raise LimitError("a regular expression refers back to a group, which takes unlimited time")
+            raise ExpressionLimit("a regular expression refers back to a group, which takes unlimited time")
         ranges = self.class_escape(char)
         if ranges is not None:
             return self.written(ranges)

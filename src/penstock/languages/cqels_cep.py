@@ -13,7 +13,7 @@ from penstock.algebra.relations import INTERSECTS, IntervalRule
 from penstock.algebra.scopes import ELEMENT
 from penstock.algebra.windows import NOW, WindowSpec, last
 from penstock.languages.groups import GroupParts, with_filter
-from penstock.languages.quantifiers import QuantifierTranslator, Range
+from penstock.languages.quantifiers import Quantifier, QuantifierTranslator
 from penstock.languages.sequences import Written
 from penstock.languages.triples import UNIT, Block, join
 from penstock.languages.windows import NamedWindowTranslator
@@ -207,7 +207,7 @@ class CqelsCepTranslator(QuantifierTranslator, NamedWindowTranslator):
 
     def _triple_sequence(self, tree: Tree) -> a.Pattern:
         written: list[Written] = []
-        ranges: dict[int, Range] = {}  # the members that are quantified, by their places
+        ranges: dict[int, Quantifier] = {}  # the members that are quantified, by their places
         for member in tree.children:
             inside, negated = member.children[0], member.data == "negated_member"
             place = self.extent(member)

@@ -24,7 +24,7 @@ _CASES = (
 
 
 @dataclass(frozen=True)
-class Range:
+class Quantifier:
     """The least and the largest number of members; None: any."""
 
     least: int
@@ -34,11 +34,11 @@ class Range:
 class QuantifierTranslator(SequenceTranslator):
     """Sequences whose members may have quantifiers."""
 
-    def quantifier(self, node: Tree | Token) -> Range:
+    def quantifier(self, node: Tree | Token) -> Quantifier:
         if isinstance(node, Token):
-            return Range(0, None if node.type == "STAR" else 1)
+            return Quantifier(0, None if node.type == "STAR" else 1)
         least, *most = map(int, node.children)
-        found = Range(least, least if node.data == "exactly" else most[0] if most else None)
+        found = Quantifier(least, least if node.data == "exactly" else most[0] if most else None)
         if found.most is not None and (found.most == 0 or found.most < found.least):
             raise self.source.error(
                 "no run is as long as this", node, "as in { … }{2,5}; that there is none is !{ … }"
@@ -46,7 +46,7 @@ class QuantifierTranslator(SequenceTranslator):
         return found
 
     def quantified_sequence(
-        self, written: Sequence[Written], ranges: Mapping[int, Range], place: Span
+        self, written: Sequence[Written], ranges: Mapping[int, Quantifier], place: Span
     ) -> a.Pattern:
         """The sequence whose runs have lengths in these ranges, by the places of members."""
         whole = self.event_sequence(written, place)
@@ -61,7 +61,7 @@ class QuantifierTranslator(SequenceTranslator):
                 members.append(self._counted(each, ranges[at], conditions) if at in ranges else each)
         return with_filter(self.event_sequence(members, place), conjunction(conditions))
 
-    def _check_any_number(self, written: Sequence[Written], at: int, allowed: Range) -> None:
+    def _check_any_number(self, written: Sequence[Written], at: int, allowed: Quantifier) -> None:
         """Refuse what says more than that there may be any number between two members."""
         beside = written[at - 1 : at + 2 : 2] if at else ()
         if allowed.most is not None:
@@ -74,7 +74,7 @@ class QuantifierTranslator(SequenceTranslator):
             return
         raise self.source.error(problem, written[at].place, _CASES)
 
-    def _counted(self, written: Written, allowed: Range, conditions: list[a.Expression]) -> Written:
+    def _counted(self, written: Written, allowed: Quantifier, conditions: list[a.Expression]) -> Written:
         """The run with the number of its members, on which there are conditions."""
         bounds = [(">=", allowed.least)] if allowed.least > 1 else []
         bounds += [("<=", allowed.most)] if allowed.most is not None else []

@@ -13,7 +13,7 @@ from penstock.algebra.facts import placed
 from penstock.languages.expressions import Aggregation, replace_vars
 from penstock.languages.groups import GroupTranslator, with_filter
 from penstock.languages.text import tokens_of
-from penstock.languages.triples import UNIT, Block, Template, join
+from penstock.languages.triples import UNIT, Block, TripleTemplate, join
 from penstock.languages.visibility import in_scope, visible
 
 
@@ -59,7 +59,7 @@ class SparqlTranslator(GroupTranslator):
             where = block.pattern()
         else:
             where = self._where(tree)
-        template = Template(template_tree)
+        template = TripleTemplate(template_tree)
         for graph in template_tree.find_data("quads_of_graph"):
             raise self.source.error(
                 "GRAPH cannot stand in the template of CONSTRUCT: what is constructed are triples",
@@ -76,7 +76,7 @@ class SparqlTranslator(GroupTranslator):
         quads, *where = tree.children
         if not where:
             self._refuse_variables(quads)
-        template = Template(quads)
+        template = TripleTemplate(quads)
         found: dict[a.QuadPattern, None] = {}
         for part in quads.children:
             graph, block = (None, part) if part.data == "triples_block" else self._graph_and_block(part)

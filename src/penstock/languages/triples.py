@@ -40,7 +40,7 @@ class Block:
         return result
 
 
-class Template(Block):
+class TripleTemplate(Block):
     """The triples of CONSTRUCT: blank nodes stay blank nodes, and paths are refused."""
 
     def __init__(self, tree: Tree | None) -> None:
@@ -117,12 +117,12 @@ class TripleTranslator(PathTranslator):
                 head = rest
 
     def _anonymous(self, block: Block) -> a.TermOrVar:
-        return block.anonymous() if isinstance(block, Template) else self.fresh("b")
+        return block.anonymous() if isinstance(block, TripleTemplate) else self.fresh("b")
 
     def _labelled(self, token: Token, block: Block) -> a.TermOrVar:
         self.names.check_name(token)
         label = str(token[2:])
-        if isinstance(block, Template):
+        if isinstance(block, TripleTemplate):
             return BlankNode(label)
         if self._blank_home.setdefault(label, block) is not block:
             raise self.source.error(
@@ -138,7 +138,7 @@ class TripleTranslator(PathTranslator):
         if isinstance(verb, Token):
             predicate = self.var_or_iri(verb)
             block.parts.append(a.TriplePattern(subject, predicate, object_))
-        elif isinstance(block, Template):
+        elif isinstance(block, TripleTemplate):
             raise self.source.error(
                 "a property path cannot stand in a template",
                 verb,

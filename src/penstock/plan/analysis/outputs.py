@@ -15,14 +15,14 @@ from penstock.plan.analysis.components import Edge, components
 from penstock.plan.analysis.keys import NoKey
 from penstock.plan.analysis.reads import can_be_timeless, query_needs_instants, sources_read
 from penstock.plan.analysis.recursion import Feeding, RuleProgram
-from penstock.plan.analysis.rule_graphs import Instants, target_of
+from penstock.plan.analysis.rule_graphs import QueryInstants, target_of
 from penstock.plan.analysis.walk import nodes
 from penstock.plan.catalog import ActiveDataset, Catalog
 from penstock.plan.sources import static_graphs, written_number
 
 
 def notified(
-    fed: Feeding, catalog: Catalog, datasets: Sequence[ActiveDataset], instants: Sequence[Instants]
+    fed: Feeding, catalog: Catalog, datasets: Sequence[ActiveDataset], instants: Sequence[QueryInstants]
 ) -> tuple[Edge, ...]:
     """Rules, each with a query that must know when it gives something (`instants`: of each query)."""
     writers: dict[int, list[int]] = {}

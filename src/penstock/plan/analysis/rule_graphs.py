@@ -73,7 +73,7 @@ def target_of(rule: Construct) -> str | None:
 
 
 @dataclass(frozen=True)
-class Instants:
+class QueryInstants:
     """The numbers by which the instants of a query are known.
 
     `asked`: those that it reads, where a graph that rules write is one, whichever rules these are.
@@ -84,7 +84,7 @@ class Instants:
     streams: frozenset[int]
 
 
-def instants_of(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> list[Instants]:
+def instants_of(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> list[QueryInstants]:
     """For each query the streams whose elements' ends are its instants."""
     behind = {
         graph: streams(sources).union(map(written_number, rule_graphs(sources)))
@@ -98,5 +98,5 @@ def instants_of(queries: Sequence[Query], datasets: Sequence[ActiveDataset]) -> 
         read, written = streams(sources), rule_graphs(sources)
         in_the_end = read.union(*(behind.get(graph, ()) for graph in written))
         asked = read.union(map(behind_number, written)) if in_the_end else in_the_end
-        found.append(Instants(asked, in_the_end))
+        found.append(QueryInstants(asked, in_the_end))
     return found
