@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.errors import UsageError
+from penstock.errors import StorageError, UsageError
 from penstock.sinks import Existing, Shape, open_sink
+from penstock.sinks.side_outputs import SideOutputs
 
 FILES = [("csv", "a.csv"), ("json", "a.json"), ("table", "a.txt"), ("parquet", "a.parquet")]
 
@@ -126,3 +128,14 @@ def test_queries_with_alike_names_have_a_folder_each(tmp_path, falls):
     assert sorted(path.name for path in (tmp_path / "dir").iterdir()) == ["a_b", "a_b-2", "a_b-3"]
     lines = [len(part.read_text().splitlines()) for part in sorted(tmp_path.glob("dir/*/part-*"))]
     assert sorted(lines) == [2, 5]
+
+
+def test_where_nothing_can_be_written_is_said_before_the_first_record_comes(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match=r"cannot write .*rejected.jsonl: Not a directory"):
+        SideOutputs(rejected=tmp_path / "file" / "rejected.jsonl")
+    SideOutputs(late=tmp_path / "new" / "late.jsonl")
+    assert not (tmp_path / "new").exists()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # the superuser may write everywhere
+    with pytest.raises(StorageError, match=r"cannot write .*late.jsonl: Permission denied"):
+        SideOutputs(late=tmp_path / "late.jsonl")

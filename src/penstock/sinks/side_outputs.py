@@ -6,11 +6,14 @@ there is something to write. As with the answers, a batch that comes again is wr
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from penstock.errors import storage_error
 from penstock.sinks.changed_outputs import take_back
 from penstock.sinks.journal import Existing, Journal, JournaledFile, check_existing
 
@@ -38,6 +41,7 @@ class SideOutput:
             return
         self.before = self._before() if finished is not None else None
         check_existing(path, None if self.before else self.journal_path, existing)
+        _check_place(path)
         if self.journal_path is not None and self.journal_path.exists() and self.before is None:
             self._open()  # an earlier run wrote here; what its last batch left must be cut
 
@@ -90,6 +94,16 @@ class SideOutput:
         if self.journal_path is not None:
             journal = Journal(self.journal_path, {self.name: str(self.path.resolve())})
         self.file = JournaledFile(self.path, journal, existing=self.existing)
+
+
+def _check_place(path: Path) -> None:
+    """Refuses a place that cannot be written before a run has gone on for hours and a first record comes."""
+    there = next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
+    reason = 0 if os.access(there, os.W_OK) else errno.EACCES
+    if there != path.absolute() and not there.is_dir():
+        reason = errno.ENOTDIR
+    if reason:
+        raise storage_error(OSError(reason, os.strerror(reason)), path)
 
 
 class SideOutputs:
