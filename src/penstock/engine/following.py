@@ -106,14 +106,16 @@ class NextOperator(BlockingOperator):
             return
         rights = list(self.by_bound.divide(due))
         for part, rows in self.left.parts.items():
-            if rows.count:
-                before = rows.frame(self.left.vars)
-                ends = self._ends(part, before, rights)
-                followed = ends < FOREVER
-                if followed.any():
-                    yield from self._with_next(part, before, ends, rights)
-                    self.done.append(before.take(followed))
-                    rows.keep(~followed)
+            possible = np.flatnonzero(self._possible(part, rows.frame(self.left.vars), rights))
+            before = rows.frame(self.left.vars, possible)
+            ends = self._ends(part, before, rights)
+            followed = ends < FOREVER
+            if followed.any():
+                yield from self._with_next(part, before, ends, rights)
+                self.done.append(before.take(followed))
+                waiting = np.ones(rows.count, bool)
+                waiting[possible[followed]] = False
+                rows.keep(waiting)
         for part, new in self.left.divide(left):
             ends = self._ends(part, new, rights)
             yield from self._with_next(part, new, ends, rights)
@@ -122,6 +124,18 @@ class NextOperator(BlockingOperator):
             self.done.take(lambda rows: np.ones(len(rows), bool))
             self.done.rewrite()
             self.left.rewrite()
+
+    def _possible(self, part: Part, left: Frame, rights: list[tuple[Part, Frame]]) -> np.ndarray:
+        """Which left rows have the first key of a right one: few, where many wait and few come."""
+        found = np.zeros(len(left), bool)
+        for other, right in rights:
+            keys = self._keys(part, other)[:1]
+            if not keys:
+                return np.ones(len(left), bool)
+            values = np.unique(right.column(keys[0]))
+            place = np.searchsorted(values, left.column(keys[0]))
+            found |= values[np.minimum(place, len(values) - 1)] == left.column(keys[0])
+        return found
 
     def _ends(self, part: Part, left: Frame, rights: list[tuple[Part, Frame]]) -> np.ndarray:
         """When what follows each of some left rows ends first; FOREVER where nothing follows yet."""
