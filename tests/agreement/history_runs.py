@@ -257,7 +257,14 @@ class ByThemselves:
         self._given: dict[Asked, dict[int, list[Given]]] = {}
         self._numbers: dict[tuple, int] = {}  # of elements that queries give
 
-    def given(self, query: Asked) -> Counter:
+    def given(self, query: Asked) -> Counter | None:
+        """What a query gives; None: it is left out, because by itself it does not see what it should.
+
+        What rules over streams derive from knowledge alone is for FROM, too; here it is in the default graph.
+        """
+        dataset = self.parsed[query].query.dataset
+        if dataset is not None and self.history.scope is STREAM and self.history.rules:
+            return None
         return counted(row for rows in self.rows(query).values() for row in rows)
 
     def rows(self, query: Asked) -> dict[int, list[Given]]:
