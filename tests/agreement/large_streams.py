@@ -187,6 +187,8 @@ def _answers(case: LargeCase, program: Program):
             for shard, payload in program.route(0, arrived):
                 payloads[shard].append(payload)
             watermark = max(watermark, int(ends.max()) - case.lateness)
+        else:  # when the streams are over, time has come to the last end of all
+            watermark += case.lateness + 1
         for number in range(case.shards):
             for query, table in live[number].answers(payloads[number], watermark, batch is None):
                 if query == last:

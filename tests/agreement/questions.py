@@ -33,7 +33,7 @@ class Question:
 
 def _filled(text: str, rise: int, bound: int) -> str:
     text = text.replace("SHORT", 'getDURATION() < "PT BOUND S"^^xsd:duration'.replace(" BOUND ", str(bound)))
-    text = text.replace("RANGE BOUND", f"RANGE {bound}s")
+    text = text.replace("RANGE BOUND", f"RANGE {bound}s").replace("WITHIN BOUND", f'WITHIN "PT{bound}S"')
     return text.replace("RISE", str(rise)).replace("BOUND", f"{bound * 1_000_000}")
 
 
@@ -74,6 +74,24 @@ QUESTIONS = (
           WHERE a.p = 'reads' AND b.p = 'warns' AND b.en - a.st < BOUND) ab
         JOIN o c ON ab.s = c.s AND ab.en < c.st
         WHERE c.p = 'reads' AND c.v > ab.a + RISE AND c.en - ab.st < BOUND""",
+    ),
+    Question(
+        "the next",
+        "s a b",
+        "SELECT ?s ?a ?b WHERE { ?s :reads ?a } NEXT { ?s :reads ?b } FILTER (?b > ?a + RISE)",
+        """SELECT a.s, a.v, b.v, a.st, b.en FROM (
+          SELECT a.*, (SELECT min(c.en) FROM o c WHERE c.p = 'reads' AND c.s = a.s AND c.st > a.en) AS first
+          FROM o a WHERE a.p = 'reads') a
+        JOIN o b ON b.s = a.s AND b.st > a.en AND b.en = a.first
+        WHERE b.p = 'reads' AND b.v > a.v + RISE""",
+    ),
+    Question(
+        "nothing within some time",
+        "s a",
+        "SELECT ?s ?a WHERE { { ?s :reads ?a } UNLESS { ?s :warns ?b } WITHIN BOUND }",
+        """SELECT a.s, a.v, a.st, a.en + BOUND FROM o a
+        WHERE a.p = 'reads' AND a.en + BOUND <= (SELECT max(en) FROM i) AND NOT EXISTS (
+          FROM o b WHERE b.p = 'warns' AND b.s = a.s AND b.st > a.en AND b.en <= a.en + BOUND)""",
     ),
     Question(
         "at the same time",
