@@ -76,24 +76,6 @@ QUESTIONS = (
         WHERE c.p = 'reads' AND c.v > ab.a + RISE AND c.en - ab.st < BOUND""",
     ),
     Question(
-        "the next",
-        "s a b",
-        "SELECT ?s ?a ?b WHERE { ?s :reads ?a } NEXT { ?s :reads ?b } FILTER (?b > ?a + RISE)",
-        """SELECT a.s, a.v, b.v, a.st, b.en FROM (
-          SELECT a.*, (SELECT min(c.en) FROM o c WHERE c.p = 'reads' AND c.s = a.s AND c.st > a.en) AS first
-          FROM o a WHERE a.p = 'reads') a
-        JOIN o b ON b.s = a.s AND b.st > a.en AND b.en = a.first
-        WHERE b.p = 'reads' AND b.v > a.v + RISE""",
-    ),
-    Question(
-        "nothing within some time",
-        "s a",
-        "SELECT ?s ?a WHERE { { ?s :reads ?a } UNLESS { ?s :warns ?b } WITHIN BOUND }",
-        """SELECT a.s, a.v, a.st, a.en + BOUND FROM o a
-        WHERE a.p = 'reads' AND a.en + BOUND <= (SELECT max(en) FROM i) AND NOT EXISTS (
-          FROM o b WHERE b.p = 'warns' AND b.s = a.s AND b.st > a.en AND b.en <= a.en + BOUND)""",
-    ),
-    Question(
         "at the same time",
         "s a b",
         "SELECT ?s ?a ?b WHERE { ?s :reads ?a } EQUALS { ?s :warns ?b } FILTER (?b != ?a + RISE)",
@@ -211,5 +193,23 @@ QUESTIONS = (
         f"""SELECT s, v, greatest(st, gone - {_SLIDE} - BOUND + 1), en FROM ({_SHOWN}) WHERE gone > first
         AND gone <= (SELECT (max(en) - 1) // {_SLIDE} * {_SLIDE} + BOUND FROM arrived)""",
         stream=_STREAM,
+    ),
+    Question(
+        "the next",
+        "s a b",
+        "SELECT ?s ?a ?b WHERE { ?s :reads ?a } NEXT { ?s :reads ?b } FILTER (?b > ?a + RISE)",
+        """SELECT a.s, a.v, b.v, a.st, b.en FROM (
+          SELECT a.*, (SELECT min(c.en) FROM o c WHERE c.p = 'reads' AND c.s = a.s AND c.st > a.en) AS first
+          FROM o a WHERE a.p = 'reads') a
+        JOIN o b ON b.s = a.s AND b.st > a.en AND b.en = a.first
+        WHERE b.p = 'reads' AND b.v > a.v + RISE""",
+    ),
+    Question(
+        "nothing within some time",
+        "s a",
+        "SELECT ?s ?a WHERE { { ?s :reads ?a } UNLESS { ?s :warns ?b } WITHIN BOUND }",
+        """SELECT a.s, a.v, a.st, a.en + BOUND FROM o a
+        WHERE a.p = 'reads' AND a.en + BOUND <= (SELECT max(en) FROM i) AND NOT EXISTS (
+          FROM o b WHERE b.p = 'warns' AND b.s = a.s AND b.st > a.en AND b.en <= a.en + BOUND)""",
     ),
 )
