@@ -40,6 +40,8 @@ QUERIES = {
     "all": "SELECT ?s ?v WHERE { ?s ex:reads ?v }",
     "sequence": """SELECT ?s ?v ?w WHERE { ?s ex:reads ?v } SEQ { ?s ex:reads ?w }
         FILTER (?w > ?v * 10 && getDURATION() < "PT5M"^^xsd:duration)""",
+    "next": "SELECT ?s ?v ?w WHERE { ?s ex:reads ?v } NEXT { ?s ex:reads ?w } FILTER (?w > ?v + 50)",
+    "silent": """SELECT ?s ?v WHERE { ?s ex:reads ?v } UNLESS { ?s ex:reads ?w } WITHIN "PT1M" """,
     "rule": """CONSTRUCT { ?s ex:fell ?w } WHERE { ?s ex:reads ?v } SEQ { ?s ex:reads ?w }
         FILTER (?w * 10 < ?v && getDURATION() < "PT5M"^^xsd:duration)""",
     "absence": """SELECT ?s ?w ?v WHERE { ?s ex:fell ?w OPTIONAL {
