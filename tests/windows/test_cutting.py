@@ -11,6 +11,7 @@ from oracle.cases import Case, Element, GraphData, StreamData
 from oracle.vocabulary import BASE, EPOCH, PROLOGUE, TICK, iri
 from oracle.window_generator import WindowCase, given_by
 from oracle.window_model import ContinuousQuery
+from penstock.errors import QueryError
 from penstock.languages import parse_query
 
 
@@ -237,3 +238,17 @@ def test_a_bound_sees_what_windows_leave_of_an_element_after_what_none_cuts(boun
     )
     case = case_of(text, at(6, 6, "c q a"), at(0, 8, "c p a"), at(8, 8, "c r a"), size=3)
     assert len([row for row in given(case) if row[0] == 9]) == rows
+
+
+@pytest.mark.parametrize("direction, first", [("?x", "a"), ("DESC(?x)", "b"), ("STR(?y)", "b")])
+def test_what_is_distinct_stays_in_order_where_windows_cut_it(direction: str, first: str):
+    """DISTINCT is decided of what windows leave of intervals, behind ORDER BY."""
+    text = (
+        "SELECT ?x ?y FROM NAMED WINDOW :w ON :s1 [RANGE 2s] WHERE { { SELECT DISTINCT ?x ?y WHERE {"
+        f" WINDOW :w {{ SEQ({{ ?x :p ?n }}, {{ ?x :q ?y }}) }} }} ORDER BY {direction} LIMIT 1 }} }}"
+    )
+    elements = (at(1, 1, "a p n"), at(1, 1, "b p n"), at(2, 2, "a q z", "b q y"), at(3, 3, "c r c"))
+    assert {row["x"] for _, row, _, _ in given(case_of(text, *elements))} == {first}
+    asked = text.replace(f"ORDER BY {direction}", "ORDER BY ?n")
+    with pytest.raises(QueryError, match="is ordered by what it selects"):
+        given_by_engine(case_of(asked, *elements))
