@@ -23,7 +23,6 @@ from penstock.columns.frame import Frame
 from penstock.columns.ids import parse_term
 from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
-from penstock.engine.knowledge_versions import prepared
 from penstock.engine.program import Program
 from penstock.engine.program_shard import ProgramShard
 from penstock.engine.tuning import TUNING, Tuning
@@ -95,7 +94,7 @@ def engine_answers(
 
 def travelled(program: Program, directory: Path) -> Program:
     """The program as another process has it."""
-    return pickle.loads(pickle.dumps(prepared(program, directory)))
+    return pickle.loads(pickle.dumps(program.prepared(directory)))
 
 
 def contents(program: Program) -> dict[str, bytes]:

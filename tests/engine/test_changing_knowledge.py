@@ -13,7 +13,6 @@ from agreement.engine_runs import contents, keep, occurrences_of, sealed_frames
 from agreement.tunings import tuning_of
 from oracle.cases import Element
 from penstock import pipeline
-from penstock.engine.knowledge_versions import next_version, prepared
 from penstock.engine.program import Program
 from penstock.errors import InputError
 from penstock.knowledge.graphs import graph_of
@@ -67,7 +66,7 @@ class Life:
             changing=True,
         )
         self.directory = directory
-        self.program: Program = pickle.loads(pickle.dumps(prepared(program, directory)))
+        self.program: Program = pickle.loads(pickle.dumps(program.prepared(directory)))
         self.version = self.program.version
         self.shards = [self.at().open(number) for number in range(shards)]
         self.stored: list[dict[str, bytes]] = [{} for _ in self.shards]
@@ -77,7 +76,7 @@ class Life:
         return self.program.at(self.version)
 
     def change(self, triples) -> None:
-        self.version = next_version(self.program, [graph_of(triples, self.iri, key=KEY)])
+        self.version = self.program.next_version([graph_of(triples, self.iri, key=KEY)])
         for shard in self.shards:
             shard.know(self.at())
 

@@ -18,8 +18,7 @@ from penstock import pipeline
 from penstock.columns.arrays import MappedArrays, write_arrays
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.engine import shard as engine_shard
-from penstock.engine.knowledge_versions import SNAPSHOT_FILE, prepared
-from penstock.engine.program import Program
+from penstock.engine.program import SNAPSHOT_FILE, Program
 from penstock.errors import InputError
 from penstock.knowledge.graphs import graph_of
 from penstock.languages import parse_query
@@ -158,7 +157,7 @@ def test_a_job_has_no_triples_in_it(tmp_path):
     sizes = []
     for pumps in (5, 5000):
         place = tmp_path / str(pumps)
-        sizes.append(len(pickle.dumps(prepared(program_for(PATTERNS["join"], pumps=pumps), place))))
+        sizes.append(len(pickle.dumps(program_for(PATTERNS["join"], pumps=pumps).prepared(place))))
         assert (place / SNAPSHOT_FILE).exists()
     assert sizes[1] - sizes[0] < 100
     assert os.listdir(tmp_path / "5000") == [SNAPSHOT_FILE]
@@ -168,10 +167,10 @@ def test_another_file_in_its_place_is_refused(tmp_path):
     for damage in (
         lambda path: path.write_bytes(path.read_bytes()[:-100]),
         lambda path: path.unlink(),
-        lambda path: prepared(program_for(PATTERNS["optional"]), path.parent),
-        lambda path: prepared(program_for(PATTERNS["join"], pumps=7), path.parent),
+        lambda path: program_for(PATTERNS["optional"]).prepared(path.parent),
+        lambda path: program_for(PATTERNS["join"], pumps=7).prepared(path.parent),
     ):
-        program = prepared(program_for(PATTERNS["join"]), tmp_path)
+        program = program_for(PATTERNS["join"]).prepared(tmp_path)
         damage(tmp_path / SNAPSHOT_FILE)
         with pytest.raises(InputError, match="is not the static knowledge"):
             program.open(0)
@@ -189,7 +188,7 @@ sys.stdin.read()
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="tells by /proc what processes share")
 def test_two_processes_have_it_in_memory_once(tmp_path):
     place = tmp_path / "program"
-    place.write_bytes(pickle.dumps(prepared(program_for(PATTERNS["join"], pumps=20_000), tmp_path)))
+    place.write_bytes(pickle.dumps(program_for(PATTERNS["join"], pumps=20_000).prepared(tmp_path)))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     command = [sys.executable, "-c", OPEN, str(place)]

@@ -31,7 +31,6 @@ from agreement.tunings import tiny
 from penstock import cli, pipeline
 from penstock.columns.terms import TermTable
 from penstock.decode.decoder import Decoder
-from penstock.engine.knowledge_versions import next_version, prepared
 from penstock.engine.program import Program
 from penstock.engine.tuning import TUNING
 from penstock.errors import InputError, UsageError
@@ -174,10 +173,9 @@ def test_knowledge_that_changes_is_closed_again(tmp_path, strict):
     queries = [parse_query(PREFIXES + QUERIES[0])]
     entailment = RuleConfig(tuple(ruleset(["cax-sco", "cax-dw"])))
     made = entailed(files.graphs, queries, entailment, KEY, changing=True)
-    planned = pipeline.program(
+    program = pipeline.program(
         queries, [StreamName()], (), shards=1, now=0, key=KEY, entailed=made, changing=True
-    )
-    program = prepared(planned, tmp_path / "versions")
+    ).prepared(tmp_path / "versions")
     closed = ClosedFiles(files, made, strict)
     dog = Element("e", ((ex("fido"), TYPE, ex("Dog")),), BEGIN, BEGIN).lines.encode()
 
@@ -193,7 +191,7 @@ def test_knowledge_that_changes_is_closed_again(tmp_path, strict):
     path.write_text(PREFIXES + ":Dog rdfs:subClassOf :Pet . :rex a :Dog . :Cat owl:disjointWith :Dog .")
     now[0] *= 2
     assert closed.news(lambda problem: told.append(str(problem)))
-    version = next_version(program, closed.graphs)
+    version = program.next_version(closed.graphs)
     assert classes_of(program.at(version)) == ["Dog", "Pet"] and classes_of(program) == ["Animal", "Dog"]
     assert not told
     path.write_text(PREFIXES + ":Cat owl:disjointWith :Dog . :tom a :Cat, :Dog .")
@@ -201,9 +199,9 @@ def test_knowledge_that_changes_is_closed_again(tmp_path, strict):
     assert closed.news(lambda problem: told.append(str(problem)))
     if strict:
         with pytest.raises(InputError, match="inconsistent: cax-dw"):
-            next_version(program, closed.graphs)
+            program.next_version(closed.graphs)
     else:
-        assert classes_of(program.at(next_version(program, closed.graphs))) == ["Dog"]
+        assert classes_of(program.at(program.next_version(closed.graphs))) == ["Dog"]
         assert len(told) == 1 and "inconsistent: cax-dw" in told[0]
 
 

@@ -1,4 +1,4 @@
-"""A plan ready to run: it opens shards. Its static knowledge may be in files (`knowledge_versions.py`).
+"""A plan ready to run: it opens shards, and knows versions of static knowledge.
 
 This is what travels to the workers: everything here can be pickled.
 """
@@ -15,6 +15,7 @@ import numpy as np
 
 from penstock.algebra.scopes import ELEMENT
 from penstock.columns.ids import id_of
+from penstock.columns.terms import TermChunk
 from penstock.decode.occurrences import Occurrences
 from penstock.engine.counting import RowCounts
 from penstock.engine.diagnosis import Diagnosis, diagnose, lacking
@@ -26,16 +27,20 @@ from penstock.engine.program_shard import ProgramShard
 from penstock.engine.quota import Quota
 from penstock.engine.router import Router
 from penstock.engine.shard import Shard
-from penstock.engine.static_snapshot import SnapshotFile, StaticSnapshot, snapshot_of
+from penstock.engine.static_snapshot import SnapshotFile, StaticSnapshot, snapshot_of, stored_graphs
 from penstock.engine.tuning import TUNING, Tuning
+from penstock.errors import InputError, QueryError, storing
 from penstock.functions.chance import rule_name
 from penstock.knowledge.graphs import Knowledge, StaticGraph
-from penstock.knowledge.versions import version_path
+from penstock.knowledge.versions import version_path, versions_in
 from penstock.plan import steps
-from penstock.plan.planning import Plan, PlannedQuery
+from penstock.plan.catalog import GraphName
+from penstock.plan.planning import Plan, PlannedQuery, make_plan
 from penstock.plan.sources import is_stream, static_graphs, streams
 from penstock.plan.steps.windowing import filled
 from penstock.reason.stage import Reasoner, Reasoning, Unchanged, closed
+
+SNAPSHOT_FILE = "snapshot.arrow"
 
 
 class Program:
@@ -234,16 +239,72 @@ class Program:
         """A new shard, with the static knowledge in it."""
         return ProgramShard(self, shard)
 
+    def prepared(self, directory: Path) -> Program:
+        """The same program with its static knowledge in a file there, which all processes of a run map.
+
+        Of knowledge that changes, versions of an earlier run may be there: they become versions of this
+        one, whatever its queries are, and the one that is now is the newest or comes after it.
+        """
+        if not self.graphs:
+            return self
+        with storing(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+        if not self.changing:
+            return self._written(self.graphs, directory / SNAPSHOT_FILE)
+        versions = versions_in(directory)
+        newest: tuple = ()
+        for version in versions:
+            place = version_path(directory, version)
+            stored = stored_graphs(place)
+            newest = _contents(stored)
+            self._written(_in_place_of(stored, self.graphs), place, version)
+        if newest != _contents(self.graphs):
+            versions.append(versions[-1] + 1 if versions else 0)
+            self._written(self.graphs, version_path(directory, versions[-1]), versions[-1])
+        made = self._without_knowledge()
+        made.versions, made.graphs = directory, []
+        return made.at(versions[-1])
+
+    def next_version(self, graphs: Sequence[StaticGraph]) -> int:
+        """Writes another version of the static knowledge beside those that are there; its number.
+
+        It is refused if other steps would answer the queries then.
+        """
+        graphs = [graph.keyed(self.key) for graph in graphs]
+        if not self._answered_alike(graphs):
+            raise InputError(
+                "it cannot be taken in while the run goes on: it has other named graphs than before, or"
+                " triples that a pattern had only in streams so far",
+                hint="stop the run and start it again with the same checkpoint",
+            )
+        version = versions_in(self.versions)[-1] + 1
+        self._written(graphs, version_path(self.versions, version), version)
+        return version
+
     def at(self, version: int) -> Program:
         """The same program with another version of the static knowledge."""
         if self.versions is None or (self.file is not None and version == self.version):
             return self
-        made = self.without_knowledge()
+        made = self._without_knowledge()
         made.file = SnapshotFile.found(version_path(self.versions, version), digest_of(*self.digests))
         made.version = version
         return made
 
-    def without_knowledge(self) -> Program:
+    def _written(self, graphs: Sequence[StaticGraph], path: Path, version: int = 0) -> Program:
+        """The same program with static knowledge in a file."""
+        made = self._without_knowledge()
+        made.graphs, made.version = list(graphs), version
+        snapshot = made._new_snapshot()
+        if self.reasoning is not None or self.changing:
+            knowledge = made.knowledge
+            if self.reasoning is not None:
+                knowledge = replace(knowledge, found=self.reasoning(knowledge).found)
+            snapshot = snapshot.with_graphs(knowledge)
+        made.file = SnapshotFile.written(snapshot, path, digest_of(*self.digests), _contents(graphs))
+        made.graphs = []
+        return made
+
+    def _without_knowledge(self) -> Program:
         """A copy that has found out nothing about static knowledge yet."""
         made = copy(self)
         made.file = None
@@ -251,14 +312,35 @@ class Program:
             made.__dict__.pop(name, None)
         return made
 
+    def _answered_alike(self, graphs: Sequence[StaticGraph]) -> bool:
+        """Whether the same steps would answer the queries if these graphs were known."""
+        names = tuple(GraphName(graph.iri, self._may_have(graph)) for graph in graphs)
+        queries = self.plan.queries
+        kept = {i: key for i, (_, key) in enumerate(_answering(self.plan))}
+        catalog, called = replace(self.plan.catalog, graphs=names), [query.name for query in queries]
+        parsed = [query.parsed for query in queries]
+        try:
+            plan = make_plan(parsed, catalog, called, feeds=self.plan.feeds, keys=kept)
+        except QueryError:  # rows would have to be spread in another way
+            return False
+        return _answering(plan) == _answering(self.plan)
+
+    def _may_have(self, graph: StaticGraph) -> frozenset[str] | None:
+        """The predicates that a graph has, or had when the plan was made: that holds for less, too."""
+        found = graph.predicates()
+        for planned in self.plan.catalog.graphs:
+            if planned.iri == graph.iri:
+                found = None if found is None or planned.predicates is None else found | planned.predicates
+        return found
+
     @cached_property
     def snapshot(self) -> StaticSnapshot | None:
         """What static knowledge becomes in the operators; None if there is none."""
         if self.file is not None:
             return self.file.snapshot()
-        return self.new_snapshot() if self.graphs else None
+        return self._new_snapshot() if self.graphs else None
 
-    def new_snapshot(self) -> StaticSnapshot:
+    def _new_snapshot(self) -> StaticSnapshot:
         snapshot = snapshot_of(lambda: self.shard(self.answering, None))
         if not self.element_network.steps:
             return snapshot
@@ -305,3 +387,26 @@ class Program:
 
     def columns(self, query: int) -> tuple[str, ...]:
         return self.plan.queries[query].columns
+
+
+def _answering(plan: Plan) -> list[tuple[steps.Step, str | None]]:
+    """The steps that answer each query, and the key by which its rows are spread."""
+    keys = (query.key.column for query in plan.queries)
+    return [(query.step, key) for query, key in zip(plan.queries, keys, strict=True)]
+
+
+def _contents(graphs: Sequence[StaticGraph]) -> tuple[tuple[str | None, str], ...]:
+    """What tells versions of static knowledge apart."""
+    return tuple((graph.iri, graph.digest) for graph in graphs)
+
+
+def _in_place_of(graphs: Sequence[StaticGraph], others: Sequence[StaticGraph]) -> list[StaticGraph]:
+    """The graphs with the names of others, in their order; empty where there is none of a name."""
+    rest = list(graphs)
+    found = []
+    for other in others:
+        same = next((graph for graph in rest if graph.iri == other.iri), None)
+        if same is not None:
+            rest.remove(same)
+        found.append(same or StaticGraph(other.iri, np.empty((3, 0), np.int64), TermChunk(), other.key))
+    return found

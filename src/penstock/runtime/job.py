@@ -97,9 +97,7 @@ def publish(job: Job, directory: Path) -> JobReference:
     """
     from pyspark import cloudpickle  # programs of a notebook or script travel by value
 
-    from penstock.engine.knowledge_versions import prepared  # planning, which workers do without
-
-    program = prepared(job.program, directory / KNOWLEDGE)
+    program = job.program.prepared(directory / KNOWLEDGE)
     data = cloudpickle.dumps(replace(job, program=program))
     handle, aside = tempfile.mkstemp(dir=directory)
     with os.fdopen(handle, "wb") as out:

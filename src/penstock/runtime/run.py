@@ -17,7 +17,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.engine.knowledge_versions import prepared
 from penstock.errors import InternalError, PenstockError, PenstockWarning, UsageError
 from penstock.knowledge.files import GraphFiles
 from penstock.knowledge.versions import KNOWLEDGE
@@ -159,11 +158,11 @@ class _Run:
 
     def _start(self, live: bool) -> StreamingQuery:
         session = self.session
-        program = prepared(self.job.program, self.checkpoint.source / KNOWLEDGE)
-        job = self.job = replace(self.job, program=program)
+        prepared = self.job.program.prepared(self.checkpoint.source / KNOWLEDGE)
+        job = self.job = replace(self.job, program=prepared)
         reference = publish(job, self.checkpoint.source)
         if self.knowledge is not None:
-            self.watch = KnowledgeWatch(self.knowledge, program, _warn)
+            self.watch = KnowledgeWatch(self.knowledge, prepared, _warn)
             self.watch.start()
         cores = session.sparkContext.defaultParallelism
         plan = FileSourceOptions(
@@ -176,7 +175,7 @@ class _Run:
             ahead=job.timing.ahead,
             tick=job.timing.tick,
             # Fixed when the run first began, so that what waits while nothing runs is not too old then.
-            not_before=None if job.timing.behind is None else program.now - job.timing.behind,
+            not_before=None if job.timing.behind is None else prepared.now - job.timing.behind,
             compact_after=self.options.compact_after,
         )
         session.dataSource.register(ElementSource)

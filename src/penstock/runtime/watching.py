@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from penstock.engine.knowledge_versions import next_version
 from penstock.errors import PenstockError
 from penstock.knowledge.files import GraphFiles
 from penstock.runtime.contract import Program
@@ -39,7 +38,7 @@ class KnowledgeWatch(threading.Thread):
     def look(self) -> None:
         if self.files.news(self.report):
             try:
-                next_version(self.program, self.files.graphs)
+                self.program.next_version(self.files.graphs)
             except PenstockError as problem:
                 self.report(problem)
 
