@@ -60,7 +60,7 @@ class RecordingEngine:
     def add_query(self, path, language=None, **options):
         self.queries += parse(path.read_text(), origin=str(path), language=language).queries
 
-    def untold(self):
+    def new_findings(self):
         return self.findings
 
     def ready(self, **_):

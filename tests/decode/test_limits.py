@@ -20,7 +20,7 @@ from penstock.decode.compression import CompressedReader
 from penstock.decode.decoder import Decoder, decode_file
 from penstock.decode.documents import EXPANSION
 from penstock.decode.formats import Compression
-from penstock.decode.limits import DEEPEST, InputLimits, parse_size, told
+from penstock.decode.limits import DEEPEST, InputLimits, in_bytes, parse_size
 from penstock.decode.mapping.document import read_map
 from penstock.decode.occurrences import concat
 from penstock.decode.portions import portions
@@ -317,7 +317,7 @@ def test_sizes_are_written_as_people_write_them():
         1 << 23,
         1 << 30,
     ]
-    assert [told(size) for size in (17, 1 << 16, 1 << 23, 3 << 30, 1025)] == [
+    assert [in_bytes(size) for size in (17, 1 << 16, 1 << 23, 3 << 30, 1025)] == [
         "17 bytes",
         "64 KiB",
         "8 MiB",

@@ -38,7 +38,8 @@ from penstock.plan.analysis.recursion import rules_and_scans
 from penstock.plan.analysis.variables import certain, free, possible
 from penstock.plan.analysis.wanted import wanted
 from penstock.plan.catalog import ActiveDataset, Catalog, StreamName
-from penstock.plan.compilation.compile import compile_query, is_ordered
+from penstock.plan.compilation.compile import compile_query
+from penstock.plan.compilation.order import is_ordered
 from penstock.plan.compilation.sequences import cutting, must_cut_first
 from penstock.plan.compilation.shaping import columns_of
 from penstock.plan.compilation.substitution import is_independent

@@ -25,6 +25,7 @@ from penstock.plan.analysis.walk import conjuncts
 from penstock.plan.catalog import Catalog
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.joining import joined
+from penstock.plan.compilation.order import is_ordered, with_ties
 from penstock.plan.compilation.repetitions import RepetitionCompiler
 from penstock.plan.compilation.shaping import UNIT, columns_of, merged
 from penstock.plan.compilation.substitution import Substitution, is_independent, of_step, remembering
@@ -587,21 +588,3 @@ def replace_exists(expression: a.Expression, replacement: Callable[[a.Exists], a
     if isinstance(expression, a.Call):
         return a.Call(expression.name, tuple(replace_exists(arg, replacement) for arg in expression.args))
     return expression
-
-
-_IN_ORDER = (steps.Columns, steps.Filter, steps.Compute, steps.Unique)
-"""Steps that keep the order of their rows."""
-
-
-def is_ordered(step: Step) -> bool:
-    """Whether rows of one instant come together and in order."""
-    while isinstance(step, _IN_ORDER):
-        step = step.input
-    return isinstance(step, steps.Ordered)
-
-
-def with_ties(step: Step, vars: tuple[str, ...]) -> Step:
-    """The same, where ORDER BY decides ties by the columns that are left in the end."""
-    if isinstance(step, _IN_ORDER):
-        return replace(step, input=with_ties(step.input, vars))
-    return replace(step, ties=vars)  # type: ignore[type-var]
