@@ -36,7 +36,8 @@ def test_queries_that_come_and_go_answer_as_by_themselves_and_as_the_oracle_says
             continue
         assert lines == [], str(history)
         by_oracle += bool(count)
-    assert agreed >= 15 and begun >= 6 and by_oracle >= 8 and ruled
+    assert agreed >= 15 and begun >= 6 and by_oracle >= 8
+    assert ruled or first, "in the first ones rules change while queries are there"
 
 
 def _rules(history: QueryHistory, query: Asked) -> set[Rules]:
