@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from penstock.algebra.nodes import Aggregate, Var
+from penstock.columns.hashing import Slots
 from penstock.columns.terms import TermTable
 from penstock.engine.changing.quotients import quotients
-from penstock.engine.changing.slots import Records, Slots
+from penstock.engine.changing.slots import Records
 from penstock.engine.changing.totals import total_of
 from penstock.functions.aggregates import aggregate
 from penstock.functions.numeric import DECIMAL, INTEGER, Number, divide_decimal, number_literal

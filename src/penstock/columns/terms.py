@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 import numpy as np
 import pyarrow as pa
 
-from penstock.columns import interning
+from penstock.columns import hashing, interning
 from penstock.columns.ids import (
     HASHED,
     UNBOUND,
@@ -79,7 +79,7 @@ class TermChunk:
 
     def among(self, ids: np.ndarray) -> TermChunk:
         """The texts of those of the ids that are here."""
-        rows = np.flatnonzero(interning.among(interning.frozen(self.ids), _distinct_hashed(ids)))
+        rows = np.flatnonzero(hashing.among(self.ids, _distinct_hashed(ids)))
         begin = self.offsets[rows]
         places = begin << LENGTH_BITS | self.offsets[rows + 1] - begin
         return TermChunk(self.ids[rows], *interning.gather(self.data, places))
@@ -87,7 +87,8 @@ class TermChunk:
 
 def _distinct_hashed(ids: np.ndarray) -> np.ndarray:
     """The hashed ids among some ids, each once, in order."""
-    return np.sort(interning.distinct(np.ascontiguousarray(ids, np.int64), HASHED))
+    ids = np.asarray(ids, np.int64)
+    return np.sort(hashing.distinct(ids[ids >= HASHED]))
 
 
 class TermTable:
@@ -330,7 +331,9 @@ class TermTable:
 
     def encoded(self, ids: np.ndarray) -> pa.DictionaryArray:
         """The N-Triples text of each id, every text written once; null for unbound (0)."""
-        distinct, numbers = interning.numbered(np.ascontiguousarray(ids, np.int64))
+        ids = np.ascontiguousarray(ids, np.int64)
+        first, numbers = hashing.numbered(ids)
+        distinct = ids[first]
         unbound = None
         if len(nothing := np.flatnonzero(distinct == UNBOUND)):
             unbound = numbers == nothing[0]

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.columns.hashing import numbered
 from penstock.columns.ids import hash_at, secret_of
-from penstock.columns.interning import equal_bytes, frozen, gather, numbered
+from penstock.columns.interning import equal_bytes, frozen, gather
 from penstock.columns.memory import address_of, byte_at
 from penstock.columns.places import LENGTH_BITS, LONGEST
 from penstock.jit import njit
@@ -93,31 +94,41 @@ def _first(base, begin, end):
     return byte_at(base, begin) if begin < end else 0
 
 
-@njit(cache=True)
-def alike(offsets, data):
+def alike(offsets: np.ndarray, data: np.ndarray) -> np.ndarray:
     """For each text the first one of its kind: no term, an IRI, a blank node, or a literal with the same
     language tag or datatype."""
+    first, numbers = numbered(_kinds(offsets, data))
+    return _verified(offsets, data, first[numbers])
+
+
+@njit(cache=True)
+def _kinds(offsets, data):
+    """A hash of the kind of each text."""
     base, secret = address_of(data), secret_of(0)
     keys = np.empty(len(offsets) - 1, np.int64)
     for i in range(len(keys)):
         begin, end = offsets[i], offsets[i + 1]
         keys[i] = hash_at(base, _ending(base, begin, end), end, len(data), secret) + _first(base, begin, end)
-    found, numbers = numbered(keys)
-    firsts = np.full(len(found), -1, np.int64)
-    for i in range(len(keys)):
+    return keys
+
+
+@njit(cache=True)
+def _verified(offsets, data, first):
+    """For each text the first one with its hash, or itself if they differ: two kinds may have one hash."""
+    base = address_of(data)
+    for i in range(len(first)):
         begin, end = offsets[i], offsets[i + 1]
         ending = _ending(base, begin, end)
-        if firsts[numbers[i]] < 0:
-            firsts[numbers[i]] = i
-        other = firsts[numbers[i]]
+        other = first[i]
         other_ending = _ending(base, offsets[other], offsets[other + 1])
         same = (
             _first(base, begin, end) == _first(base, offsets[other], offsets[other + 1])
             and end - ending == offsets[other + 1] - other_ending
             and equal_bytes(base, ending, base, other_ending, end - ending)
         )
-        keys[i] = other if same else i  # two kinds may have one hash
-    return keys
+        if not same:
+            first[i] = i
+    return first
 
 
 @njit(cache=True)

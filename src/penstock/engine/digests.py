@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from penstock.columns import interning
+from penstock.columns import hashing
 from penstock.columns.frame import Frame
 from penstock.columns.ids import HASHED, hash_texts
 from penstock.columns.terms import TermChunk
@@ -257,7 +257,9 @@ def rows_digest(frames: Iterable[tuple[Frame, TermChunk]]) -> str:
     for frame, terms in frames:
         if not len(frame):
             continue
-        distinct, number = interning.numbered(np.ascontiguousarray(frame.ids).reshape(-1))
+        ids = np.ascontiguousarray(frame.ids).reshape(-1)
+        first, number = hashing.numbered(ids)
+        distinct = ids[first]
         names = distinct.copy()
         hashed = np.flatnonzero(distinct >= HASHED)
         chosen = terms.subset(distinct[hashed])

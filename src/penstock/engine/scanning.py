@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from penstock.columns.frame import Frame
+from penstock.columns.hashing import Slots
 from penstock.columns.ids import id_of
-from penstock.columns.interning import frozen
 from penstock.jit import njit
 from penstock.plan.steps import Scan
 from penstock.plan.system_columns import ELEMENT, is_variable
@@ -37,9 +37,8 @@ class Matching:
             object_ = _ANYTHING if isinstance(scan.object, str) else id_of(scan.object, key)
             cell = (id_of(scan.predicate, key), object_)
             self._cell_of.append(cells.setdefault(cell, len(cells)))
-        self._cells = np.array([*cells], np.int64).reshape(-1, 2)
-        self._table = np.full(1 << max(4, int(4 * len(cells)).bit_length()), -1, np.int64)
-        _enter(self._cells, self._table)
+        self._cells = Slots(2)
+        self._cells.of(np.array([*cells], np.int64).reshape(-1, 2).T, len(cells))
 
     def rows(self, triples: Sequence[np.ndarray], runs: np.ndarray | None = None) -> list[np.ndarray]:
         """The numbers of the rows that each scan matches, among three columns of ids.
@@ -51,7 +50,9 @@ class Matching:
             return []
         if runs is None:
             runs = np.array([[0, len(predicate)]], np.int64)
-        found, offsets = _sorted_out(frozen(predicate), frozen(object_), runs, self._cells, self._table)
+        wide = self._cells.known([predicate, np.full(len(predicate), _ANYTHING)])
+        narrow = self._cells.known([predicate, object_])
+        found, offsets = _sorted_out(wide, narrow, self._cells.count, runs)
         matched = []
         for scan, cell in zip(self.scans, self._cell_of, strict=True):
             if cell < 0:
@@ -114,48 +115,15 @@ def _in_order(runs: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True)
-def _slot(predicate, object_, table):
-    state = np.uint64(predicate) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(object_)
-    state *= np.uint64(0xFF51AFD7ED558CCD)
-    return np.int64(state >> np.uint64(40)) & (table.size - 1)
-
-
-@njit(cache=True)
-def _enter(cells, table):
-    """Enters cells into a table that has room for more."""
-    for cell in range(cells.shape[0]):
-        slot = _slot(cells[cell, 0], cells[cell, 1], table)
-        while table[slot] >= 0:
-            slot = (slot + 1) & (table.size - 1)
-        table[slot] = cell
-
-
-@njit(cache=True)
-def _cell(predicate, object_, cells, table):
-    """The cell of a predicate and an object; -1 if nobody asks for it."""
-    slot = _slot(predicate, object_, table)
-    while table[slot] >= 0:
-        cell = table[slot]
-        if cells[cell, 0] == predicate and cells[cell, 1] == object_:
-            return cell
-        slot = (slot + 1) & (table.size - 1)
-    return -1
-
-
-@njit(cache=True)
-def _sorted_out(predicate, object_, runs, cells, table):
-    """The rows of each cell, one cell after the other, and where each begins."""
-    wide = np.empty(predicate.size, np.int32)
-    narrow = np.empty(predicate.size, np.int32)
-    offsets = np.zeros(cells.shape[0] + 1, np.int64)
-    for row in range(predicate.size):
-        wide[row] = _cell(predicate[row], 0, cells, table)
-        narrow[row] = _cell(predicate[row], object_[row], cells, table)
+def _sorted_out(wide, narrow, cells, runs):
+    """The rows of each cell, one cell after the other, and where each begins; a row may be in two."""
+    offsets = np.zeros(cells + 1, np.int64)
+    for row in range(wide.size):
         if wide[row] >= 0:
             offsets[wide[row] + 1] += 1
         if narrow[row] >= 0:
             offsets[narrow[row] + 1] += 1
-    for cell in range(cells.shape[0]):
+    for cell in range(cells):
         offsets[cell + 1] += offsets[cell]
     found = np.empty(offsets[-1], np.int64)
     next_ = offsets.copy()

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from penstock.algebra.nodes import Call, Expression, Var
-from penstock.columns import interning
+from penstock.columns import hashing
 from penstock.columns.ids import hash_texts, term_text
 from penstock.columns.places import LONGEST
 from penstock.columns.terms import TermChunk, TermTable
@@ -54,7 +54,7 @@ def distinct(
 
 def distinct_rows(columns: Columns) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """The rows, each once, and for each row which of these it is."""
-    rows, numbers = interning.numbered_rows(np.stack(list(columns.values())))
+    rows, numbers = hashing.numbered(np.stack(list(columns.values())))
     return {name: column[rows] for name, column in columns.items()}, numbers
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from pyoxigraph import Quad
 
+from penstock.columns.hashing import distinct_rows
 from penstock.columns.ids import HASHED, hash_texts
-from penstock.columns.interning import distinct_triples
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.graphs import columns_of, read_frame, read_graph
 from penstock.decode.mapping.document import TableMap
@@ -35,7 +35,7 @@ class StaticGraph:
     @classmethod
     def of(cls, iri: str | None, triples: np.ndarray, terms: TermTable) -> StaticGraph:
         """A graph of some triples; `terms` may know others, too."""
-        return cls(iri, distinct_triples(triples), terms.subset(triples.reshape(-1)), terms.key)
+        return cls(iri, distinct_rows(triples), terms.subset(triples.reshape(-1)), terms.key)
 
     def __len__(self) -> int:
         return self.triples.shape[1]
@@ -59,7 +59,7 @@ class StaticGraph:
         terms = TermTable(TermChunk(ids, self.terms.offsets, self.terms.data), key=key).chunk()
         triples, hashed = self.triples.copy(), self.triples >= HASHED
         triples[hashed] = ids[np.searchsorted(self.terms.ids, self.triples[hashed])]
-        return StaticGraph(self.iri, distinct_triples(triples), terms, key)
+        return StaticGraph(self.iri, distinct_rows(triples), terms, key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def _graphs(portions: Iterable[Triples], iri: str | None, key: int) -> list[Stat
         columns.append(portion.columns)
     quads = np.concatenate(columns, axis=1)
     if not quads[3].any():
-        return [StaticGraph(iri, distinct_triples(quads[:3]), table.chunk(), key)]
+        return [StaticGraph(iri, distinct_rows(quads[:3]), table.chunk(), key)]
     names, first = np.unique(quads[3], return_index=True)
     named = [int(name) for name in names[np.argsort(first)] if name]
     parts: dict[str | None, list[np.ndarray]] = {iri: [quads[:3, quads[3] == 0]]}

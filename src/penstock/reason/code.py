@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from penstock.algebra.nodes import Call, Expression, Var
+from penstock.columns.hashing import placed
 from penstock.columns.ids import id_of
 from penstock.reason.clauses import INTERNAL, Atom, Clause
 from penstock.reason.quads import BASE, BLANK, IRI, LITERAL
@@ -52,8 +53,8 @@ class Code(NamedTuple):
         np.ndarray
     )  # (n, 6): rule, first and last head, whether solutions are given out, variables, paths
     masks: np.ndarray  # of each index, the positions that it is over
-    keys: np.ndarray  # predicates, in a hash table
-    entries: np.ndarray  # their entry; -1: free
+    keys: np.ndarray  # predicates, by the number of their entry, from 1 on
+    entries: np.ndarray  # a hash table of these
     lists: np.ndarray  # variants
     places: (
         np.ndarray
@@ -341,9 +342,9 @@ class ClauseCompiler:
             by_object = any(self.variants[each][3] == BY_OBJECT for each in lists[first:])
             pairs = predicate in with_pairs
             places.append((first, len(lists), bits, pairs, (predicate, 0) in leading, pairs or by_object))
-        keys, entries = hash_table(np.array(predicates, np.int64), range(1, len(places)))
+        keys = np.array(predicates, np.int64)
         pair_keys = np.array(list(self.by_pair), np.int64).reshape(-1, 2)
-        slots, _ = pair_table(pair_keys)
+        entries, slots = placed(keys[:, None]), placed(pair_keys)
         pairs = np.zeros((len(slots), 2), np.int64)
         pair_places = np.full((len(slots), 3), -1, np.int64)
         for slot, number in enumerate(slots.tolist()):
@@ -399,40 +400,3 @@ def cost_of(atom: Atom, bound: set[Var]) -> tuple:
     graph = isinstance(atom.graph, Var) and atom.graph in bound
     many = atom.predicate == RDF.type and isinstance(atom.object, Var) and atom.object not in bound
     return 3 - sum(known) - graph, not (known[0] or known[2]), many
-
-
-# --- hash tables that the kernel reads -----------------------------------------------------
-
-
-def slot_of(predicate: int, size: int) -> int:
-    """As `kernel.entry_of`: where a predicate belongs."""
-    return ((predicate * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 32) & size - 1
-
-
-def hash_table(keys: np.ndarray, values: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
-    size = 1 << max(3, (2 * len(keys)).bit_length())
-    slots, entries = np.zeros(size, np.int64), np.full(size, -1, np.int64)
-    for key, value in zip(keys.tolist(), values, strict=True):
-        slot = slot_of(key, size)
-        while entries[slot] >= 0:
-            slot = slot + 1 & size - 1
-        slots[slot], entries[slot] = key, value
-    return slots, entries
-
-
-def pair_slot(predicate: int, object_: int, size: int) -> int:
-    """As `kernel.pair_of`: where a predicate with an object belongs."""
-    mixed = predicate * 0x9E3779B97F4A7C15 + object_ * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
-    return (mixed >> 32) & size - 1
-
-
-def pair_table(keys: np.ndarray) -> tuple[np.ndarray, int]:
-    """For each slot the number of its pair, or -1."""
-    size = 1 << max(3, (2 * len(keys)).bit_length())
-    slots = np.full(size, -1, np.int64)
-    for number, (predicate, object_) in enumerate(keys.tolist()):
-        slot = pair_slot(predicate, object_, size)
-        while slots[slot] >= 0:
-            slot = slot + 1 & size - 1
-        slots[slot] = number
-    return slots, size

@@ -12,11 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from penstock.columns import interning
+from penstock.columns import hashing
 from penstock.columns.ids import HASHED
 from penstock.columns.terms import TermChunk, TermTable
 from penstock.decode.occurrences import Occurrences
-from penstock.jit import njit
 from penstock.knowledge.graphs import Knowledge
 from penstock.reason.above import Above
 from penstock.reason.clauses import clauses_of
@@ -118,7 +117,8 @@ class ElementReasoner:
         rows = np.zeros((len(occurrences), 5), np.int64)
         for place, column in enumerate(occurrences.columns[:3]):
             rows[:, place] = column
-        rows[:, 4] = first_rows(interning.frozen(occurrences.element)) + 1  # 0 is static knowledge
+        first, number = hashing.numbered(occurrences.element)
+        rows[:, 4] = first[number] + 1  # 0 is static knowledge
         terms = TermTable(occurrences.terms, key=self._terms.key, below=self._terms)
         self.conflicts, self.dropped = [], {}
         new = self._derived(rows if there.all() else rows[there], terms)
@@ -132,7 +132,7 @@ class ElementReasoner:
             return self._new(self._all.run(rows, terms, self.options))
         chosen = rows
         if self.selection.predicates is not None:
-            chosen = rows[interning.among(rows[:, 1].copy(), self.selection.predicates)]
+            chosen = rows[hashing.among(rows[:, 1], self.selection.predicates)]
         run = self._selected.run(chosen, terms, self.options)
         again = run.elements_with(GUARD)
         if self._vocabulary is not None:
@@ -191,8 +191,8 @@ class ElementReasoner:
 
     def _texts(self, known: TermChunk, triples: np.ndarray, terms: TermTable) -> TermChunk:
         """Texts that are known, and behind them those of derived triples that are not among them."""
-        ids = interning.distinct(np.ascontiguousarray(triples).reshape(-1), HASHED)
-        more = terms.subset(ids[~interning.among(ids, interning.frozen(known.ids))])
+        ids = hashing.distinct(triples[triples >= HASHED])
+        more = terms.subset(ids[~hashing.among(ids, known.ids)])
         if not len(more):
             return known
         return TermChunk(
@@ -210,24 +210,3 @@ def _as_found(run: ClosureRun, found: Mapping[str, np.ndarray]) -> ClosureRun:
             clause = run.program.clauses[int(name.rpartition("/")[2])]
             run.reported.append((clause, found[name][0], found[name]))
     return run
-
-
-@njit(cache=True)
-def first_rows(element):
-    """Of each row the first one that is of the same element."""
-    size = 64
-    while size < 2 * element.size:
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    first = np.empty(element.size, np.int64)
-    for row in range(element.size):
-        if row and element[row] == element[row - 1]:
-            first[row] = first[row - 1]
-            continue
-        slot = np.int64(np.uint64(element[row]) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(33)) & (size - 1)
-        while slots[slot] >= 0 and element[slots[slot]] != element[row]:
-            slot = (slot + 1) & (size - 1)
-        if slots[slot] < 0:
-            slots[slot] = row
-        first[row] = slots[slot]
-    return first

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from penstock.columns import interning
+from penstock.columns import hashing
 from penstock.jit import njit
 
 ANY = 0
@@ -83,7 +83,7 @@ def needed(
     `roots` are the keys of what is wanted; `watching` are instances of each clause that are used anyway.
     """
     keys = keys_in([roots, *(part for each in instances for part in (each.heads, each.premises))])
-    keys = keys[_numbered(keys)[0]]
+    keys = keys[hashing.numbered(keys.T)[0]]
     edges = list(_between_keys(keys, [each for each in instances if False in each.copies]))
     begun, own = [roots], list[np.ndarray]()
     for each, watch in zip(instances, watching, strict=True):
@@ -133,23 +133,13 @@ def _nodes(what: int | np.ndarray, kind: int) -> np.ndarray:
     return np.stack(np.broadcast_arrays(np.atleast_1d(np.asarray(what, np.int64)), kind), axis=1)
 
 
-def _numbered(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where distinct pairs first come, and for each pair which of these it is."""
-    ids, parts = interning.numbered(pairs.reshape(-1))
-    whole = parts[::2] * np.int64(len(ids)) + parts[1::2]
-    distinct, numbers = interning.numbered(whole)
-    first = np.empty(len(distinct), np.int64)
-    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
-    return first, numbers
-
-
 def _reached(
     edges: Iterable[tuple[np.ndarray, np.ndarray]], begun: np.ndarray, asked: np.ndarray
 ) -> np.ndarray:
     """Which of the nodes that are asked for can be reached from those where it is begun."""
     both = [np.broadcast_arrays(*edge) for edge in edges]
     parts = begun, asked, keys_in(one for one, _ in both), keys_in(other for _, other in both)
-    distinct, numbers = _numbered(keys_in(parts))
+    distinct, numbers = hashing.numbered(keys_in(parts).T)
     begun, asked, source, target = np.split(numbers, np.cumsum([len(part) for part in parts])[:-1])
     order = np.argsort(source, kind="stable")
     first = np.searchsorted(source[order], np.arange(len(distinct) + 1))
@@ -181,8 +171,8 @@ def _visited(first, targets, begun):
 
 def composed(edges: np.ndarray) -> bool:
     """Whether a relation has all compositions of its pairs, but for those of something with itself."""
-    ids, numbers = interning.numbered(np.ascontiguousarray(edges).reshape(-1))
-    first, last = numbers.reshape(-1, 2).T.astype(np.int64)
+    ids, numbers = hashing.numbered(edges.reshape(-1))
+    first, last = numbers.reshape(-1, 2).T
     order = np.argsort(first, kind="stable")
     first, last = first[order], last[order]
     begin, end = (np.searchsorted(first, last, side) for side in ("left", "right"))
@@ -192,4 +182,4 @@ def composed(edges: np.ndarray) -> bool:
     target = last[np.repeat(begin, counts) + within]
     apart = source != target
     pairs, known = source[apart] * len(ids) + target[apart], first * len(ids) + last
-    return bool(interning.among(pairs, known).all())
+    return bool(hashing.among(pairs, known).all())

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from penstock.algebra.nodes import Call, Expression, Var
-from penstock.columns import interning
+from penstock.columns import hashing
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermTable
 from penstock.reason.axioms import about_ontologies, of_ontologies_alone
@@ -229,7 +229,7 @@ class Selecting:
         if not declaring:
             return list(instances), [np.zeros(len(each), bool) for each in instances], NOBODY
         keys = keys_in(each.heads for each in others)
-        first, numbers = interning.numbered_rows(np.ascontiguousarray(keys.T))
+        first, numbers = hashing.numbered(keys.T)
         predicate, class_ = keys[first].T
         telling = (predicate == ANY) | ((predicate == self.type) & (class_ == ANY))
         vocabulary = VocabularyClauses([self._declaring(each) for each in declaring], closed)

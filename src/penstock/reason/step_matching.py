@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from penstock.columns.hashing import first_place, mixed, place_of_pair
 from penstock.jit import njit
 from penstock.reason.classes import class_slot
 from penstock.reason.code import ATOM, BOUND, CONSTANT, DIFFERENT, EXISTS, FREE, IS, LITERAL_ALONE, SAME
@@ -13,12 +14,11 @@ from penstock.reason.quads import DEAD, LAST, LITERAL, LITERALS, UP_TO, catch_up
 @njit(cache=True, allocates=False, inline="always")
 def entry_of(keys, entries, predicate):
     """The entry of a predicate; 0 if no atom names it."""
-    last = keys.size - 1
-    at = np.int64(np.uint64(predicate) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & last
+    at = first_place(mixed(np.uint64(0), predicate), entries.size)
     while entries[at] >= 0:
-        if keys[at] == predicate:
-            return entries[at]
-        at = (at + 1) & last
+        if keys[entries[at]] == predicate:
+            return np.int64(entries[at]) + 1
+        at = (at + 1) & (entries.size - 1)
     return np.int64(0)
 
 
@@ -26,10 +26,7 @@ def entry_of(keys, entries, predicate):
 def pair_of(pairs, places, predicate, object_):
     """The slot of a predicate with an object, or -1."""
     last = pairs.shape[0] - 1
-    value = np.uint64(predicate) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(object_) * np.uint64(
-        0xBF58476D1CE4E5B9
-    )
-    at = np.int64(value >> np.uint64(32)) & last
+    at = place_of_pair(predicate, object_, pairs.shape[0])
     while places[at, 0] >= 0:
         if pairs[at, 0] == predicate and pairs[at, 1] == object_:
             return at

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from penstock.columns import interning
+from penstock.columns import hashing, interning
 from penstock.columns.ids import HASHED
 from penstock.columns.interning import frozen
 from penstock.columns.places import LENGTH_BITS
@@ -33,11 +33,11 @@ def makes_surrogates(clauses: Iterable[Clause]) -> bool:
 
 def with_surrogates(triples: np.ndarray, terms: TermTable) -> np.ndarray:
     """Which of these triples, ids as (3, n), have a surrogate somewhere."""
-    ids = interning.distinct(np.ascontiguousarray(triples).reshape(-1), HASHED)
-    standing = frozen(ids[terms.starting(ids, _BEGINNING)])
+    ids = hashing.distinct(triples[triples >= HASHED])
+    standing = ids[terms.starting(ids, _BEGINNING)]
     found = np.zeros(triples.shape[1], bool)
     for column in triples:
-        found |= interning.among(frozen(column), standing)
+        found |= hashing.among(column, standing)
     return found
 
 

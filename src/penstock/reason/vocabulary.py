@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from penstock.columns import interning
+from penstock.columns import hashing
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermTable
 from penstock.reason.above import Above
@@ -40,12 +40,12 @@ class VocabularyClauses:
         keys[typed, 1] = rows[typed, 2]
         silent_predicates = self._silent[self._silent[:, 1] == 0, 0]
         silent_classes = self._silent[self._silent[:, 1] != 0, 1]
-        known = interning.among(keys[:, 0].copy(), silent_predicates)
-        known[typed] = interning.among(keys[typed, 1], silent_classes)
+        known = hashing.among(keys[:, 0], silent_predicates)
+        known[typed] = hashing.among(keys[typed, 1], silent_classes)
         if known.all():
             return np.empty(0, np.int64)
         rows, keys = rows[~known], keys[~known]
-        first, numbers = interning.numbered_rows(np.ascontiguousarray(keys.T))
+        first, numbers = hashing.numbered(keys.T)
         saying = self.saying(keys[first], terms)
         silent = keys[first[~saying]]
         if len(self._silent) + len(silent) > self.most:

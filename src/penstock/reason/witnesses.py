@@ -18,9 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.algebra.nodes import Call, Expression, Var
-from penstock.columns import interning
+from penstock.columns import hashing
 from penstock.columns.ids import id_of
-from penstock.columns.interning import frozen
 from penstock.reason.clauses import Atom, Clause, Position, constants_in, variables_in
 from penstock.reason.quads import DEAD, LITERAL, Quads
 from penstock.rules.rule import SURROGATES
@@ -43,7 +42,7 @@ class Witnesses:
     def new(self, clause: Clause, columns: dict[Var, np.ndarray]) -> np.ndarray:
         """Of solutions of a clause, those that witness something new."""
         keys = np.stack([columns[var] for var in self.variables[clause]])
-        first, _ = interning.numbered_rows(keys)
+        first, _ = hashing.numbered(keys)
         known = self._known.setdefault(clause, set())
         found = [row for row in first.tolist() if tuple(keys[:, row].tolist()) not in known]
         known.update(tuple(keys[:, row].tolist()) for row in found)
@@ -56,9 +55,9 @@ class Witnesses:
 
     def suffice(self, quads: Quads) -> bool:
         """Whether, in all that follows, surrogates are values of properties and instances of classes only."""
-        made = frozen(np.unique(np.concatenate([np.empty(0, np.int64), *self._made])))
+        made = np.unique(np.concatenate([np.empty(0, np.int64), *self._made]))
         rows, flags = quads.rows[: quads.count], quads.flags[: quads.count]
-        subject, predicate, object_ = (interning.among(frozen(rows[:, place]), made) for place in range(3))
+        subject, predicate, object_ = (hashing.among(rows[:, place], made) for place in range(3))
         some = np.flatnonzero((subject | predicate | object_) & (flags < DEAD))
         subject, predicate, object_ = subject[some], predicate[some], object_[some]
         literal = flags[some] >> 2 & 3 == LITERAL

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from penstock.columns.frame import Frame
+from penstock.columns.hashing import Slots
 from penstock.engine.changing.content import ContentOperator
 from penstock.engine.changing.expiry_queue import RowChanges
 from penstock.engine.changing.maintained import LastAnswers, Maintained, Multiplicities
-from penstock.engine.changing.slots import Records, Slots, grown
+from penstock.engine.changing.slots import Records, grown
 from penstock.engine.changing.totals import Hulls, total_of
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.expressions import FALSE, TRUE

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from penstock.columns.frame import Frame
+from penstock.columns.hashing import Slots
 from penstock.engine.changing.content import not_before, stretch
 from penstock.engine.changing.expiry_queue import ExpiryQueue, RowChanges
-from penstock.engine.changing.slots import Records, Slots, clipped, grown
+from penstock.engine.changing.slots import Records, clipped, grown
 from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
 from penstock.engine.store import Store, while_present
 from penstock.jit import njit

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from penstock.columns.frame import Frame
+from penstock.columns.hashing import Slots
 from penstock.engine import kernels
 from penstock.engine.changing.content import ContentOperator
 from penstock.engine.changing.expiry_queue import RowChanges
 from penstock.engine.changing.maintained import LastAnswers, Maintained
-from penstock.engine.changing.slots import Records, Slots, covered, grown
+from penstock.engine.changing.slots import Records, covered, grown
 from penstock.engine.changing.worlds import Worlds
 from penstock.engine.constructing import ConstructTemplate
 from penstock.engine.operators import Operator, OperatorContext

@@ -1,56 +1,11 @@
-"""Numbers for keys of several columns, in a compiled hash table, and what is counted by such numbers."""
+"""What is counted by the numbers (slots) of keys, and how it changes in the order of time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from penstock.columns.hashing import LEAST
 from penstock.jit import njit
-
-_LEAST = 16
-
-
-class Slots:
-    """A number (slot) for each different key: 0, 1, 2 … in the order in which they came."""
-
-    def __init__(self, width: int) -> None:
-        self.count = 0
-        self._keys = np.empty((_LEAST, width), np.int64)
-        self._table = np.full(2 * _LEAST, -1, np.int64)
-
-    def of(self, columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
-        """The slot of the key of each of so many rows; new keys get new ones."""
-        width = self._keys.shape[1]
-        found = np.zeros(rows, np.int64)
-        if not width:
-            self.count = max(self.count, min(1, len(found)))
-            return found
-        wanted = np.empty((len(found), width), np.int64)
-        for place, column in enumerate(columns):
-            wanted[:, place] = column
-        done = 0
-        while True:
-            done, self.count = _find(wanted, done, self._keys, self._table, self.count, found)
-            if done == len(found):
-                return found
-            self._rebuilt(self._keys[: self.count], 2 * len(self._keys))
-
-    def keys(self, slots: np.ndarray) -> np.ndarray:
-        """The keys of some slots, a row for each column."""
-        return self._keys[slots].T
-
-    def keep(self, slots: np.ndarray) -> None:
-        """Forgets all others; these are 0, 1, 2 … now."""
-        self._rebuilt(self._keys[slots], max(_LEAST, 2 * len(slots)))
-
-    def _rebuilt(self, keys: np.ndarray, room: int) -> None:
-        self.count = len(keys)
-        self._keys = np.empty((room, keys.shape[1]), np.int64)
-        self._keys[: len(keys)] = keys
-        self._table = np.full(2 << (room - 1).bit_length(), -1, np.int64)
-        if keys.shape[1]:
-            _enter(self._keys, self.count, self._table)
 
 
 def grown(array: np.ndarray, count: int, fill: int = 0) -> np.ndarray:
@@ -58,59 +13,9 @@ def grown(array: np.ndarray, count: int, fill: int = 0) -> np.ndarray:
     room = array.shape[-1]
     if count <= room:
         return array
-    larger = np.full((*array.shape[:-1], max(_LEAST, 2 * count)), fill, np.int64)
+    larger = np.full((*array.shape[:-1], max(LEAST, 2 * count)), fill, np.int64)
     larger[..., :room] = array
     return larger
-
-
-@njit(cache=True)
-def _slot(keys, row, table):
-    """The first place at which a row's key may be in the table."""
-    state = np.uint64(0x9E3779B97F4A7C15)
-    for k in range(keys.shape[1]):
-        state ^= np.uint64(keys[row, k])
-        state *= np.uint64(0xFF51AFD7ED558CCD)
-        state ^= state >> np.uint64(32)
-    return np.int64(state & np.uint64(table.size - 1))
-
-
-@njit(cache=True)
-def _find(wanted, first, keys, table, count, found):
-    """Fills in the slots of rows from `first` on, as far as there is room; how far, and how many slots."""
-    mask = table.size - 1
-    for row in range(first, wanted.shape[0]):
-        at = _slot(wanted, row, table)
-        while True:
-            slot = table[at]
-            if slot < 0:
-                if count == keys.shape[0]:
-                    return row, count
-                for k in range(keys.shape[1]):
-                    keys[count, k] = wanted[row, k]
-                table[at] = count
-                found[row] = count
-                count += 1
-                break
-            same = True
-            for k in range(keys.shape[1]):
-                if keys[slot, k] != wanted[row, k]:
-                    same = False
-                    break
-            if same:
-                found[row] = slot
-                break
-            at = (at + 1) & mask
-    return wanted.shape[0], count
-
-
-@njit(cache=True)
-def _enter(keys, count, table):
-    mask = table.size - 1
-    for row in range(count):
-        at = _slot(keys, row, table)
-        while table[at] >= 0:
-            at = (at + 1) & mask
-        table[at] = row
 
 
 # --- what happens to slots, in the order of time ---

@@ -16,8 +16,9 @@ import numpy as np
 
 from penstock.algebra.nodes import Aggregate
 from penstock.columns import ids as term_ids
+from penstock.columns.hashing import Slots
 from penstock.columns.terms import TermTable
-from penstock.engine.changing.slots import Records, Slots, bounded, grown
+from penstock.engine.changing.slots import Records, bounded, grown
 from penstock.engine.changing.sums import Sums
 from penstock.functions.aggregates import aggregate
 from penstock.functions.ordering import total_key

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from penstock.columns.frame import Frame
+from penstock.columns.hashing import Slots
 from penstock.engine.changing.content import not_before, stretch
-from penstock.engine.changing.slots import Slots
 from penstock.engine.lists import Lists, in_order
 from penstock.engine.operators import BlockingOperator, Clock, OperatorContext
 from penstock.engine.presence import NO_ID, consolidated
