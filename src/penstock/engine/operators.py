@@ -79,7 +79,7 @@ class OperatorContext:
     number: int = 0  # of the shard
 
 
-class Operator(ABC):  # noqa: B024 — Gathering and RowByRow say how rows come to it
+class Operator(ABC):  # noqa: B024 — BlockingOperator and RowOperator say how rows come to it
     """One step at run time. `stores` is everything it remembers."""
 
     def __init__(self, step: Step, name: str, context: OperatorContext) -> None:
