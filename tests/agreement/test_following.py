@@ -29,11 +29,13 @@ def number(value: int) -> Literal:
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("first", "word"), [(DEADLINES, "UNLESS"), (NEXT, "NEXT")])
+@pytest.mark.parametrize("part", range(3))
 @pytest.mark.parametrize("shards", [1, 2, 8])
-def test_in_random_queries(shards: int, first: int, word: str):
+def test_in_random_queries(shards: int, part: int, first: int, word: str):
     """Under OPTIONAL and SEQ, in EXISTS, over what rules derive, beside static graphs; some elements late."""
     agreed = answered = 0
-    for seed in range(first + shards * 1000, first + shards * 1000 + 150):
+    begin = first + shards * 1000 + part * 50
+    for seed in range(begin, begin + 50):
         case = make_case(seed)
         if not any(word in text for text in case.queries):
             continue
@@ -49,10 +51,10 @@ def test_in_random_queries(shards: int, first: int, word: str):
         assert found == expected, case
         agreed += 1
         answered += any(expected)
-    assert agreed > 25 and answered > 12, (agreed, answered)
+    assert agreed > 8 and answered > 3, (agreed, answered)
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(20))
 def test_the_next_of_many_is_found_whatever_is_stored_anew(seed: int):
     """Rows that are done are stored until they are many; shards that are restored do not give them again."""

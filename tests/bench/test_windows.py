@@ -13,6 +13,7 @@ from penstock.bench.windows import Sizes
 SIZES = Sizes(elements=3_000, sensors=200, rooms=4, slide=3, batch=500)
 
 
+@pytest.mark.sample(0)
 def test_every_ratio_is_measured_beside_the_peer():
     figures = list(windows.kernel(SIZES))
     assert [figure["unit"] for figure in figures] == ["µs/element", "rows", "MB"] * len(windows.RATIOS)
@@ -33,6 +34,7 @@ def test_sizes_shrink_together():
     assert Sizes().scaled(0.01).slides == Sizes().slides
 
 
+@pytest.mark.sample(0)
 def test_averages_beside_what_pandas_makes_anew():
     [found] = windows.averages(replace(SIZES, elements=50 * SIZES.elements))
     assert found["peer"] == "pandas, anew"

@@ -11,6 +11,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
 
 
+@pytest.mark.sample(0)
 @pytest.mark.usefixtures("spark")
 def test_the_page_runs(tmp_path, monkeypatch, capsys):
     assert len(BLOCKS) == 5

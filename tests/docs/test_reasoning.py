@@ -20,6 +20,7 @@ TEXT = PAGE.read_text("utf-8")
 _BLOCK = re.compile(r"(?:Save this as `([^`]+)`:\n\n)?^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 
+@pytest.mark.sample(0)
 @pytest.mark.usefixtures("spark")
 def test_the_page_runs(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)

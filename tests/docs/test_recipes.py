@@ -64,6 +64,7 @@ def random_events(chance: random.Random, whats: list[str], length: int) -> list[
 WARNED, SERVICED, FAILED = ':warning "hot"', ":serviced true", ":state :failed"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_nothing_in_between(seed: int):
     """A, then C within an hour, and no B that lies strictly between them."""
@@ -80,6 +81,7 @@ def test_nothing_in_between(seed: int):
     assert run(BETWEEN, events, at_once=(1, 7, 100)[seed % 3]) == expected
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_never_before(seed: int):
     """A, then C, and no B that ended before C began: also not before A."""
@@ -102,6 +104,7 @@ def _pair(event: Event) -> tuple[tuple[str, str], int, int]:
     return ((who, what), start, end)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_average_of_the_last_hour(seed: int):
     events = random_events(random.Random(seed), [f":value {n}" for n in (1, 2, 3, 5, 8, 13)], 1)
@@ -115,6 +118,7 @@ def test_the_average_of_the_last_hour(seed: int):
     assert {_rounded(row): n for row, n in found.items()} == {_rounded(row): n for row, n in expected.items()}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_an_hourly_average(seed: int):
     events = random_events(random.Random(seed), [f":value {n}" for n in (1, 2, 3, 5, 8, 13)], 1)

@@ -47,6 +47,7 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(10))
 def test_the_closure_follows_its_files(tmp_path, clock, seed, monkeypatch):
     """Two files of the default graph, which share triples, and one with a name; one changes at a time."""
