@@ -527,6 +527,9 @@ class Slice(Modifier):
     word = "LIMIT"
     per_instant = True
 
+    def cut_by(self, parts: tuple[Cuts | None, ...]) -> Cuts | None:
+        return None if parts[0] else parts[0]  # of equal rows, intervals as they are cut decide the order
+
     def mixes(self, key: Var) -> str | None:
         return "LIMIT and OFFSET look at all solutions of an instant"
 

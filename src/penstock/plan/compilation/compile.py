@@ -496,30 +496,11 @@ class Compiler(RepetitionCompiler):
             step = with_ties(step, step.vars)
         else:
             step = self._at_elements(step, context, step.reads_stream)
-            step = self._ordered_again(step, node.pattern, context)
+            step = steps.Ordered(step, (), context.passing)
         tag = system_columns.ELEMENT if context.event and step.reads_stream else None
         if context.outer is not None and context.outer.tag in step.vars:
             tag = context.outer.tag
         return steps.Sliced(step, node.offset, node.limit, tag)
-
-    def _ordered_again(self, step: Step, pattern: a.Pattern, context: Context) -> Step:
-        """Rows that lost the order of ORDER BY, because windows cut what DISTINCT has left behind it."""
-        while isinstance(pattern, (a.Project, a.Distinct, a.Reduced)):
-            pattern = pattern.pattern
-        keys: list[tuple[str, bool]] = []
-        computed: list[tuple[str, a.Expression]] = []
-        for expression, descending in pattern.keys if isinstance(pattern, a.OrderBy) else ():
-            missing = {var.name for var in variables.of_expression(expression)} - set(step.vars)
-            if missing or _has_exists(expression):
-                raise QueryError(
-                    "where windows cut intervals, SELECT DISTINCT with a LIMIT is ordered by what it selects",
-                    hint="select what ORDER BY looks at, or leave out DISTINCT",
-                )
-            name = expression.name if isinstance(expression, a.Var) else self.fresh("order")
-            if not isinstance(expression, a.Var):
-                computed.append((name, expression))
-            keys.append((name, descending))
-        return steps.Ordered(step, tuple(keys), context.passing, computed=tuple(computed))
 
 
 # --- helpers of the rewrites -------------------------------------------------------------------
