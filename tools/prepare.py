@@ -172,7 +172,7 @@ def main() -> None:
     say("compiling the kernels (half a minute the first time)")
     run(python, "-m", "penstock.api.warm")
     say("archiving Java's classes, so that Spark starts sooner (half a minute the first time)")
-    if not quietly(python, "-m", "penstock.runtime.session.archive"):
+    if not quietly(python, "-m", "penstock.api.class_archive"):
         say("that did not work, so Spark will start some seconds later than it could")
     (where / ".ready").touch()
     say("ready")

@@ -89,7 +89,7 @@ def test_spark_runs_where_only_the_packaged_java_is(tmp_path):
     assert done.stderr == "", "the terminal stays clean"
 
 
-@pytest.mark.slow
+@pytest.mark.sample(0)
 def test_an_archive_of_classes_is_made_once_and_then_used(tmp_path):
     environment = {
         **os.environ,
@@ -110,7 +110,7 @@ def test_an_archive_of_classes_is_made_once_and_then_used(tmp_path):
 
     assert start() == ("7 False\n", "")
     made = subprocess.run(
-        [sys.executable, "-m", "penstock.runtime.session.archive"],
+        [sys.executable, "-m", "penstock.api.class_archive"],
         capture_output=True,
         text=True,
         env=environment,
