@@ -333,7 +333,7 @@ class TermTable:
         """The N-Triples text of each id, every text written once; null for unbound (0)."""
         ids = np.ascontiguousarray(ids, np.int64)
         first, numbers = hashing.numbered(ids)
-        distinct = ids[first]
+        distinct, numbers = ids[first], numbers.astype(np.int32)
         unbound = None
         if len(nothing := np.flatnonzero(distinct == UNBOUND)):
             unbound = numbers == nothing[0]
