@@ -207,6 +207,23 @@ def test_computing_without_end_is_stopped(options):
         made.add(start.triples, start.terms)
 
 
+@pytest.mark.parametrize("times", [2, 10])
+def test_computing_ever_longer_texts_is_stopped(times: int):
+    doubling = rule(
+        "doubling",
+        f"INSERT {{ ?x :v ?t }} WHERE {{ ?x :v ?u BIND (CONCAT({', '.join(['?u'] * times)}) AS ?t) }}",
+    )
+    start = graph_of([(ex("a"), ex("v"), Literal("abc"))], None, key=7)
+    with pytest.raises(
+        InputError, match=r"doubling computes new terms without end: one of \d,\d+,\d+ bytes so far"
+    ):
+        Closure([doubling], 7).add(start.triples, start.terms)
+    long = graph_of([(ex("a"), ex("p"), Literal("abc" * 1_000_000))], None, key=7)  # not made by a rule
+    once = Closure([rule("once", "INSERT { ?x :v ?t } WHERE { ?x :p ?u BIND (CONCAT(?u, ?u) AS ?t) }")], 7)
+    once.add(long.triples, long.terms)
+    assert once.derived == {"once": 1}
+
+
 def test_computing_that_ends_and_inventing_for_each_of_many_are_not_stopped():
     texts = {
         "counting": "INSERT { ?x :v ?n } WHERE { ?x :v ?k BIND (?k + 1 AS ?n) FILTER (?n < 40) }",

@@ -15,10 +15,11 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
@@ -58,6 +59,7 @@ from penstock.pipeline.entailment import (
 from penstock.plan.advice.overview import Input
 from penstock.plan.catalog import StreamName
 from penstock.rules.executors import Executor, RuleConfig, refuse_scopes
+from penstock.rules.instant import at_instant
 from penstock.runtime.contract import RunOptions, RunStatistics
 from penstock.runtime.detection.watermark import Timing
 from penstock.runtime.in_process import run_in_process
@@ -167,6 +169,7 @@ class Engine(Registrations):
         of_queries = () if self.query_scope is None else (scope_named(self.query_scope),)
         refuse_scopes(self.scope, within=self.within, feed=feed, queries=of_queries)  # at once
         self.add_rules(*([rules] if isinstance(rules, (str, os.PathLike)) else rules))
+        self._now: int | None = None  # when the run that was prepared last began
         self._changing = False  # whether static knowledge may, while the run that is prepared goes on
         self._entailed: tuple[object, RulePlan] | None = None  # what it was made of, and what was made
         self.diagnosis: dict[str, Diagnosis] = {}  # of the latest run: why queries have no answers
@@ -223,8 +226,9 @@ class Engine(Registrations):
         changing = stored_changing(self.checkpoint) if self.checkpoint is not None else None
         changing = follow if changing is None else changing
         if now is None:
-            now = int(datetime.now(timezone.utc).timestamp() * 1_000_000)
+            now = time.time_ns() // 1000
         self._changing = changing and self.knowledge.watched
+        self._now = now
         return pipeline.program(
             self.queries,
             streams,
@@ -251,10 +255,21 @@ class Engine(Registrations):
 
     def _entail(self, *, static: bool, assumed: Sequence[StaticGraph] = ()) -> RulePlan:
         graphs = (*self.graphs, *assumed)
+        if self._now is None:
+            self._now = time.time_ns() // 1000
+        now = self._now
+        dated = at_instant(self.entailment.rules, now) != self.entailment.rules  # or the same at all times
         made_of = (self.entailment, graphs, tuple(self.queries), self.key, self._changing, static)
+        made_of += (now,) if dated else ()
         if self._entailed is None or self._entailed[0] != made_of:
             made = entailed(
-                graphs, self.queries, self.entailment, self.key, changing=self._changing, static=static
+                graphs,
+                self.queries,
+                self.entailment,
+                self.key,
+                now=now,
+                changing=self._changing,
+                static=static,
             )
             self._entailed = made_of, made
         return self._entailed[1]

@@ -31,6 +31,7 @@ from penstock.knowledge.lists import list_findings
 from penstock.reason.closing import Closure
 from penstock.reason.conflicts import Conflict, conflict_text
 from penstock.reason.running import OPTIONS, Options
+from penstock.rules.instant import at_instant
 from penstock.rules.library import ruleset
 from penstock.rules.rule import Rule
 from penstock.sinks.graphs import GraphColumns, GraphOutput
@@ -150,7 +151,7 @@ def materialised(
     found = (*import_findings(graphs, addresses), *list_findings(unnamed))
     tell(f"closing {sum(map(len, unnamed)):,} triples under {len(rules)} rules")
     begin = time.perf_counter()
-    closure = Closure(rules, options=options)
+    closure = Closure(at_instant(rules, time.time_ns() // 1000), options=options)
     for graph in named:
         closure.add_named(graph.iri, graph.triples, graph.terms)
     for graph in unnamed:

@@ -201,7 +201,7 @@ class Registrations:
                     hint='as in add_rules("rdfs") or add_rules("my.rq")',
                 )
             if isinstance(each, str) and any(sign in each for sign in "{#\n"):
-                self._rule_texts.append(read_rules(each, address=_here(), name="rule"))
+                self._rule_texts.append(read_rules(each, address=_here(), name="rule", only_rules=True))
             else:
                 self._rules.append(each if isinstance(each, str) else Path(each))
         return self

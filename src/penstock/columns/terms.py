@@ -301,6 +301,10 @@ class TermTable:
         known, places = self._places(ids)
         return interning.starting(interning.frozen(known), places, np.frombuffer(beginning, np.uint8))
 
+    def longest(self, ids: np.ndarray) -> int:
+        """The bytes of the longest text of hashed ids."""
+        return int((self._places(ids)[1] & LONGEST).max(initial=0))
+
     def decimals(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of hashed ids, within some ulps, and which of them are decimals."""
         known, places = self._places(ids)

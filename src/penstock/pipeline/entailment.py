@@ -29,6 +29,7 @@ from penstock.reason.running import OPTIONS
 from penstock.reason.selecting import Selection, Wanted
 from penstock.reason.stage import Reasoner
 from penstock.rules.executors import Applied, Executor, RuleConfig, applied
+from penstock.rules.instant import at_instant
 from penstock.rules.restrictions import findings
 from penstock.rules.rule import Rule
 
@@ -96,6 +97,7 @@ def entailed(
     entailment: RuleConfig,
     key: int,
     *,
+    now: int = 0,
     changing: bool = False,
     static: bool = False,
 ) -> RulePlan:
@@ -109,7 +111,7 @@ def entailed(
         return RulePlan(tuple(graphs), how)
     expressions = (graph_of(how.expressions, None, key=key),) if how.expressions else ()
     graphs = [*(graph.keyed(key) for graph in graphs), *expressions]
-    rules = entailment.rules
+    rules = at_instant(entailment.rules, now)
     some = not entailment.all_rules and how.executor is Executor.KERNEL
     want = wanted(how.queries) if some else None
     if static and want is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.algebra.nodes import Var
 from penstock.columns import interning
-from penstock.columns.ids import UNBOUND
+from penstock.columns.ids import HASHED, UNBOUND
 from penstock.columns.memory import address_of
 from penstock.errors import InputError
 from penstock.jit import njit
@@ -20,6 +20,7 @@ from penstock.reason.clauses import Clause
 from penstock.reason.solutions import Solutions
 
 LEAST = 1024  # terms that there is room for at first
+LONG = 1 << 20  # bytes of a text that no rule makes of what rules have made, unless it goes on for ever
 SHALLOW = 10  # generations that are nothing unusual, however many terms there are
 
 
@@ -40,17 +41,21 @@ class Inventing:
             return
         body = [solutions.columns[var] for var in clause.variables() if var in solutions.columns]
         next_ = self._generation(body, len(solutions.elements)) + 1
-        deepest = 0
+        deepest = longest = 0
         for column in made:
             new = column != UNBOUND
             for other in body:
                 new &= column != other
+            texts = column[new & (next_ > 1) & (column >= HASHED)]
+            longest = max(longest, solutions.terms.longest(texts)) if len(texts) else longest
             deepest = max(deepest, self._enter(clause, column[new], next_[new]))
         count = self.counts[clause.rule]
-        if deepest > self.most_generations or (deepest > SHALLOW and count > self.most_invented):
+        endless = deepest > self.most_generations or (deepest > SHALLOW and count > self.most_invented)
+        if endless or longest > LONG:
             what = "invents blank nodes" if clause.invents else "computes new terms"
+            so_far = f"{count:,} so far" if endless else f"one of {longest:,} bytes so far"
             raise InputError(
-                f"the rule {clause.rule} {what} without end: {count:,} so far",
+                f"the rule {clause.rule} {what} without end: {so_far}",
                 hint="what it makes lets it make more; let it begin from triples that it does not itself"
                 " derive, or bound it by a FILTER",
             )

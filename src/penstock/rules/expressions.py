@@ -219,16 +219,17 @@ def _mapped(node, change):
     """The same with every group of triples changed."""
     if isinstance(node, BGP):
         return change(node)
-    return _rebuilt(node, lambda part: _mapped(part, change))
+    return rebuilt(node, lambda part: _mapped(part, change))
 
 
 def _substituted(node, named: dict[Var, NamedNode]):
     if isinstance(node, Var):
         return named.get(node, node)
-    return _rebuilt(node, lambda part: _substituted(part, named))
+    return rebuilt(node, lambda part: _substituted(part, named))
 
 
-def _rebuilt(node, change):
+def rebuilt(node, change):
+    """A node with its parts changed; itself, if none was."""
     if isinstance(node, tuple):
         made = tuple(map(change, node))
         return node if all(one is other for one, other in zip(made, node, strict=True)) else made

@@ -138,7 +138,7 @@ def ruleset(wanted: Iterable[str | Path], texts: Iterable[RuleText] = ()) -> lis
             files += files_at(Path(each))
         else:
             raise UsageError(f"there is no file with rules {each}")
-    for found in (*map(read_file, files), *texts):
+    for found in (*(read_file(path, only_rules=True) for path in files), *texts):
         for drop in found.drops:
             del rules[_dropped(drop, rules)]
         for rule in found.rules:

@@ -14,10 +14,19 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from penstock.algebra.nodes import Module, ParsedQuery, ParsedRule, Select, Statement
+from penstock.algebra.nodes import (
+    Construct,
+    Insert,
+    Module,
+    ParsedQuery,
+    ParsedRule,
+    QuadPattern,
+    Select,
+    Statement,
+)
 from penstock.errors import InputError, QueryError, Span, UsageError
 from penstock.languages import ENDINGS, LANGUAGES, parse
 from penstock.languages.text import QueryText
@@ -104,6 +113,7 @@ def read_rules(
     address: str | None = None,
     language: str | None = None,
     name: str | None = None,
+    only_rules: bool = False,
 ) -> RuleText:
     """The rules and queries of a text, found at an address; errors name the rule that they are in."""
     if not _HIDING.sub("", text).strip("\ufeff \t\r\n;"):  # it may do nothing but drop rules
@@ -116,18 +126,24 @@ def read_rules(
         if error.span is not None and (rule := _rule_at(text, error.span.line)):
             error.message = f"rule {rule}: {error.message}"
         raise
-    return rules_of(module)
+    if not only_rules:
+        return rules_of(module)
+    found = rules_of(replace(module, statements=tuple(map(_as_rule, module.statements))))
+    if found.queries:
+        raise _no_rule(found.queries[0], "a SELECT without a header")
+    return found
 
 
-def read_file(path: Path, *, language: str | None = None) -> RuleText:
-    """The rules and queries of a file."""
+def read_file(path: Path, *, language: str | None = None, only_rules: bool = False) -> RuleText:
+    """The rules and queries of a file; if it may have `only_rules`, a CONSTRUCT is one, too."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as problem:
         raise InputError(f"{path} is not UTF-8 text: {problem.reason}") from None
     except OSError as problem:
         raise UsageError(f"cannot read {path}: {problem.strerror}") from None
-    return read_rules(text, origin=str(path), address=path.absolute().as_uri(), language=language)
+    address = path.absolute().as_uri()
+    return read_rules(text, origin=str(path), address=address, language=language, only_rules=only_rules)
 
 
 def files_at(path: Path) -> list[Path]:
@@ -163,6 +179,30 @@ def _rule_at(text: str, line: int) -> str | None:
             name = name if ended or not begun else None
             begun, ended = True, False
     return name
+
+
+def _as_rule(statement: Statement) -> Statement:
+    """In a text that has nothing but rules, CONSTRUCT says what INSERT does."""
+    if not isinstance(statement, ParsedQuery) or isinstance(statement.query, Select):
+        return statement  # it may be a check
+    query = statement.query
+    if not isinstance(query, Construct) or query.dataset or query.continuous or statement.stream:
+        what = type(query).__name__.upper()
+        raise _no_rule(statement, f"this {what}")
+    template = tuple(QuadPattern(query.target, triple) for triple in query.template)
+    said = {each.name: getattr(statement, each.name) for each in fields(Statement)}
+    return ParsedRule(**said, insert=Insert(query.pattern, template))
+
+
+def _no_rule(statement: Statement, what: str) -> QueryError:
+    return QueryError(
+        f"{what} is a query, and this text is read for its rules",
+        hint="a rule is INSERT or CONSTRUCT { … } WHERE { … }, and what must not be a SELECT under"
+        " `# contradiction: …`; what is to be answered is given as a query",
+        span=statement.place,
+        text=statement.text,
+        origin=statement.origin,
+    )
 
 
 class _Reader:
