@@ -146,6 +146,16 @@ def test_contradictions_between_elements():
     assert run("cax-dw", of, within=SECOND // 2)[1] == []
 
 
+@pytest.mark.parametrize("regime, names", [("rdfs", ["rdfD1"]), ("owl2-rl", ["dt-eq"]), ("rhodf", [])])
+def test_rules_of_regimes_that_would_have_no_end_are_left_out_with_a_warning(regime: str, names: list[str]):
+    chosen = RuleConfig(tuple(ruleset([regime])), scope=Scope.STREAM, within=SECOND)
+    assert [rule.name for rule in chosen.left_out] == names
+    assert [finding.code for _, finding in rule_findings(chosen)] == ["rule-left-out"] * len(names)
+    assert not RuleConfig(chosen.rules).left_out
+    engine = Engine(spark=None, rules=regime, scope="stream", within="PT1S").add_query(ALL)
+    assert "steps" in engine.explain()
+
+
 def test_what_cannot_be_is_refused_by_name():
     inventing = PREFIXES + "INSERT { ?x :hasParent [] } WHERE { ?x :hasParent ?y }"
     with pytest.raises(QueryError, match=r"would never end.*`rule`") as refusal:

@@ -161,6 +161,14 @@ def rule_findings(entailment: RuleConfig) -> Iterator[tuple[Statement | None, Fi
     """What looks wrong about the rules of a run."""
     for rule in entailment.rules:
         yield from findings(rule)
+    if left_out := [rule.name for rule in entailment.left_out]:
+        finding = Finding(
+            "rule-left-out",
+            f"over streams {in_words(left_out)} would make new terms without end, and"
+            f" {'is' if len(left_out) == 1 else 'are'} left out",
+            hint="--scope element has all rules",
+        )
+        yield None, finding
     joining = [rule.name for rule in entailment.rules if _joins(rule)]
     if joining and entailment.executor is Executor.NETWORK and entailment.within is None:
         finding = Finding(

@@ -36,6 +36,25 @@ def constructs(rules: Iterable[Rule], within: int | None = None) -> list[ParsedQ
     ]
 
 
+def making_terms(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """The rules of regimes that compute or invent terms: fed by the others of their regime, and time standing
+    still in a rule, they would make more and more of them at one instant."""
+    return tuple(rule for rule in rules if rule.regimes and any(map(_makes_terms, rule.inserts)))
+
+
+def _makes_terms(statement: ParsedRule) -> bool:
+    computed, waiting = set[Var](), [statement.insert.pattern]
+    while waiting:
+        pattern = waiting.pop()
+        computed.update(var for var, _ in pattern.computes)
+        waiting += pattern.parts
+    return any(
+        isinstance(term, BlankNode) or term in computed
+        for quad in statement.insert.template
+        for term in (*quad.triple, quad.graph)
+    )
+
+
 def checks(rules: Iterable[Rule], within: int | None = None) -> list[tuple[Rule, ParsedQuery]]:
     """The queries that find contradictions, with the rules that they are of."""
     rules = list(rules)

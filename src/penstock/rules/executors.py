@@ -29,7 +29,7 @@ from enum import StrEnum
 from penstock.algebra.nodes import ParsedQuery
 from penstock.algebra.scopes import ELEMENT, STREAM, Scope
 from penstock.errors import UsageError
-from penstock.rules.constructs import checks, constructs
+from penstock.rules.constructs import checks, constructs, making_terms
 from penstock.rules.expressions import Triple, with_direct_semantics
 from penstock.rules.rule import Rule
 
@@ -58,6 +58,11 @@ class RuleConfig:
     def executor(self) -> Executor | None:
         """Who runs the rules on streams; None if there are none."""
         return EXECUTORS[self.scope] if self.rules else None
+
+    @property
+    def left_out(self) -> tuple[Rule, ...]:
+        """The rules of regimes that do not run over streams."""
+        return making_terms(self.rules) if self.executor is Executor.NETWORK else ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,8 @@ def applied(queries: Sequence[ParsedQuery], entailment: RuleConfig, *, feed: boo
     changed, said = with_direct_semantics(queries, rules)
     if entailment.executor is not Executor.NETWORK:
         return Applied(tuple(changed), entailment.executor, expressions=said)
+    left_out = entailment.left_out
+    rules = tuple(rule for rule in rules if rule not in left_out)
     return Applied(
         tuple(changed),
         entailment.executor,
