@@ -116,10 +116,8 @@ def test_an_element_that_comes_too_late_is_kept_whole_and_counted_once(tmp_path,
 def test_a_stray_time_in_the_past_is_rejected_and_what_waited_for_a_restart_is_not(tmp_path, monkeypatch):
     stream, today = tmp_path / "s.nq", datetime.now(timezone.utc)
 
-    class MonthAgo(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return today - timedelta(days=30)
+    def a_month_ago() -> int:
+        return int((today - timedelta(days=30)).timestamp() * 1_000_000)
 
     def life(*ages: int) -> tuple[set[str], list[str]]:
         """Which elements are answered, and why others are not; they are so many days old.
@@ -144,7 +142,7 @@ def test_a_stray_time_in_the_past_is_rejected_and_what_waited_for_a_restart_is_n
         engine.run(on_batch=take, follow=True, stop=stop)
         return found, reasons
 
-    monkeypatch.setattr(api, "datetime", MonthAgo)
+    monkeypatch.setattr(api, "current_instant", a_month_ago)
     found, reasons = life(20_000, 31)
     assert found == {"31"}
     assert len(reasons) == 1 and "further before the run began than --behind allows" in reasons[0]

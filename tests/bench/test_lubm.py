@@ -40,6 +40,7 @@ def test_the_engine_and_look_ups_find_the_same_instances(tmp_path):
     assert classes.looking_up(parents, typed, expected=found) > 0  # it checks how many it finds
 
 
+@pytest.mark.sample(0)
 def test_decoding_alone_sees_every_triple(tmp_path):
     stream = tmp_path / "departments.nq"
     triples = universities.generated(1, stream, stream=True)

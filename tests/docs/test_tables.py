@@ -21,6 +21,7 @@ def test_every_block_is_used(page: str, commands: int):
     assert sum(kind == "console" for kind, _, _ in blocks) >= commands
 
 
+@pytest.mark.sample(0)
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_page_runs(page: str, tmp_path, monkeypatch, capfd):

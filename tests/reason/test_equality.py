@@ -143,6 +143,7 @@ def agrees(seed: int) -> None:
             assert told(made) == known
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("seed", range(150))
 def test_as_if_materialised(seed):
     agrees(seed)

@@ -226,7 +226,7 @@ class Engine(Registrations):
         changing = stored_changing(self.checkpoint) if self.checkpoint is not None else None
         changing = follow if changing is None else changing
         if now is None:
-            now = time.time_ns() // 1000
+            now = current_instant()
         self._changing = changing and self.knowledge.watched
         self._now = now
         return pipeline.program(
@@ -256,7 +256,7 @@ class Engine(Registrations):
     def _entail(self, *, static: bool, assumed: Sequence[StaticGraph] = ()) -> RulePlan:
         graphs = (*self.graphs, *assumed)
         if self._now is None:
-            self._now = time.time_ns() // 1000
+            self._now = current_instant()
         now = self._now
         dated = at_instant(self.entailment.rules, now) != self.entailment.rules  # or the same at all times
         made_of = (self.entailment, graphs, tuple(self.queries), self.key, self._changing, static)
@@ -538,3 +538,7 @@ class Engine(Registrations):
             f"<penstock.Engine: {len(self.queries)} queries, {len(self.streams)} streams,"
             f" {len(self.graphs)} graphs>"
         )
+
+
+def current_instant() -> int:
+    return time.time_ns() // 1000
