@@ -27,8 +27,8 @@ from penstock.knowledge.graphs import Knowledge, graph_of
 from penstock.reason.closing import Closure
 from penstock.reason.conflicts import Conflict
 from penstock.reason.elements import ElementReasoner
+from penstock.reason.evaluation import Options
 from penstock.reason.leading import MemoLimits
-from penstock.reason.running import Options
 from penstock.rules import library
 from penstock.rules.reading import read_rules
 from penstock.rules.rule import REGIMES, Rule

@@ -11,7 +11,7 @@ from penstock import cli
 from penstock.api.materialisation import materialised
 from penstock.cli.options import INTERRUPTED
 from penstock.reason import kernel
-from penstock.reason.running import Options
+from penstock.reason.evaluation import Options
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from penstock.timeline import FOREVER
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_due_is_what_happens_in_the_step(seed, leaving):
     random = Random(seed)
-    tuning = Tuning(runs=random.choice((1, 2, 5)), expired=random.choice((2, 5)), taken_back=1000)
+    tuning = Tuning(segments=random.choice((1, 2, 5)), expired=random.choice((2, 5)), taken_back=1000)
     store = Store("", ("n",), while_present, tuning=tuning, changing=True)
     expiry_queue = ExpiryQueue(store, leaving=leaving)
     known: list[tuple[int, int, int]] = []

@@ -238,7 +238,7 @@ class QueryWriter:
         return Part("{ " + text + " }+" + "".join(values), tuple(names))
 
     def of_run(self, own: Sequence[str], shared: str) -> str:
-        """An aggregate over a run."""
+        """An aggregate over a repetition."""
         if self.chance(0.4):
             variable = shared if self.chance(0.1) else f"?{self.random.choice(own)}"
             return f"{self.random.choice(('FIRST', 'LAST'))}({variable})"

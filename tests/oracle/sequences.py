@@ -112,11 +112,11 @@ def run_between(candidates: Omega, chosen: Solution, left: Solution | None, righ
         and (left is None or before(left, each))
         and (right is None or before(each, right))
     ]
-    return in_run(members)
+    return in_repetition(members)
 
 
-def in_run(members: Iterable[Solution]) -> Omega:
-    """The members of a run as a list: by start, end, and the terms of their variables in name order."""
+def in_repetition(members: Iterable[Solution]) -> Omega:
+    """The members of a repetition as a list: by start, end, and terms by their variables' names."""
     by_terms = in_order([replace(each, order=()) for each in members])
     return sorted(by_terms, key=lambda s: (-1, 0, 0) if s.timeless else (0, s.start, s.end))
 
@@ -152,7 +152,7 @@ def repeated_sequence(
         runs = [place for place in range(len(positive)) if place not in at]
         beside = [at[place + side] for place in runs for side in (-1, 1) if place + side in at]
         if any(each.timeless for each in beside):
-            continue  # what has no time begins and ends no run
+            continue  # what has no time begins and ends no repetition
         chosen = reduce(combine, chain)
         parts = [
             [at[place]]
@@ -197,7 +197,7 @@ def _is_excluded(
 
 
 def of_run(aggregate, run: Omega, value: Callable):
-    """An aggregate over a run; FIRST and LAST take the value of the first and the last member."""
+    """An aggregate over a repetition; FIRST and LAST take the value of the first and the last member."""
     if aggregate.name in ("FIRST", "LAST"):
         return value(aggregate.argument, run[0 if aggregate.name == "FIRST" else -1])
     if aggregate.argument is None and aggregate.distinct:

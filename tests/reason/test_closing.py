@@ -14,11 +14,11 @@ from penstock.columns.terms import TermTable
 from penstock.decode.occurrences import Occurrences
 from penstock.errors import InputError
 from penstock.knowledge.graphs import Knowledge, graph_of
-from penstock.reason import kernel, running
+from penstock.reason import evaluation, kernel
 from penstock.reason.closing import Closure
 from penstock.reason.elements import ElementReasoner
+from penstock.reason.evaluation import OPTIONS, Options
 from penstock.reason.leading import MemoLimits
-from penstock.reason.running import OPTIONS, Options
 from penstock.terms import RDF, XSD, BlankNode, Literal, NamedNode, Term
 
 EX, RDFS, OWL = (
@@ -271,7 +271,7 @@ def test_elements_see_what_holds_anyway_in_named_graphs():
 
 
 def test_more_rows_than_can_be_numbered_are_refused(monkeypatch):
-    monkeypatch.setattr(running, "MOST_ROWS", 20)
+    monkeypatch.setattr(evaluation, "MOST_ROWS", 20)
     with pytest.raises(InputError, match="more than 20 triples follow"):
         closure_of(["transitive"], [[(ex("p"), RDF.type, OWL_TRANSITIVE)]])  # few are fine
         closure_of(

@@ -15,7 +15,7 @@ from penstock.knowledge.graphs import graph_of
 from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import Closure
 from penstock.reason.equality import equality_in
-from penstock.reason.running import Options
+from penstock.reason.evaluation import Options
 from penstock.rules.library import ruleset
 from penstock.terms import RDF, BlankNode, Literal, NamedNode
 

@@ -18,7 +18,7 @@ from penstock.plan.analysis.wanted import EVERYTHING, wanted
 from penstock.reason import elements as elements_module
 from penstock.reason.closing import Closure
 from penstock.reason.elements import ElementReasoner
-from penstock.reason.running import OPTIONS
+from penstock.reason.evaluation import OPTIONS
 from penstock.terms import RDF, NamedNode
 
 DOMAIN = NamedNode("http://www.w3.org/2000/01/rdf-schema#domain")

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.knowledge.graphs import graph_of
 from penstock.reason.closing import Closure
-from penstock.reason.running import Options
+from penstock.reason.evaluation import Options
 from penstock.reason.solutions import Solutions
 from penstock.rules.library import rule
 from penstock.rules.reading import read_rules

@@ -12,8 +12,8 @@ from tests.reason.test_closing import OWL, OWL_TRANSITIVE, RDFS, closure_of, ex,
 from oracle.rules import fixpoint
 from penstock.algebra.nodes import Var
 from penstock.reason.clauses import clauses_of
+from penstock.reason.evaluation import Options
 from penstock.reason.quads import PATH
-from penstock.reason.running import Options
 from penstock.reason.shapes import copied_edge, transitive_step
 from penstock.terms import RDF, NamedNode
 

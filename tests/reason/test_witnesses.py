@@ -13,7 +13,7 @@ from tests.reason.test_closing import ex, terms_of
 from penstock.knowledge.graphs import graph_of
 from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import Closure
-from penstock.reason.running import OPTIONS
+from penstock.reason.evaluation import OPTIONS
 from penstock.reason.witnesses import Witnesses, witnesses_in
 from penstock.rules.library import rule, ruleset
 from penstock.rules.rule import SURROGATES

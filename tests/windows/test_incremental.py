@@ -14,7 +14,7 @@ from penstock.engine.tuning import Tuning
 from penstock.plan import steps
 
 SIZES = Sizes(elements=6_000, sensors=500, rooms=5, slide=20, batch=700)
-TINY = Tuning(room=2, expired=3, taken_back=2, runs=2, together=2, largest_chunk=50, spare_terms=5)
+TINY = Tuning(room=2, expired=3, taken_back=2, segments=2, together=2, largest_chunk=50, spare_terms=5)
 
 
 @pytest.fixture(scope="module")

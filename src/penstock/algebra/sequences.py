@@ -54,7 +54,7 @@ class InWindow(Modifier):
 
 @node
 class Member(Node):
-    """A member of a sequence: P, !P, or P+ with aggregates over its run (variable, aggregate)."""
+    """A member of a sequence: P, !P, or P+ with aggregates over its repetition (variable, aggregate)."""
 
     pattern: "Pattern"
     negated: bool = False
@@ -93,7 +93,7 @@ class EventSequence(GraphPattern):
 
     @property
     def aggregated(self) -> Vars:
-        """The variables that aggregates over runs bind."""
+        """The variables that aggregates over repetitions bind."""
         return frozenset(var for var, _ in self.computes)
 
     @property
@@ -137,7 +137,7 @@ class EventSequence(GraphPattern):
         return range(singles[0] + 1, singles[-1]) if singles else range(0)
 
     @property
-    def beside_runs(self) -> tuple[int, ...]:
+    def beside_repetitions(self) -> tuple[int, ...]:
         """The places of the single members that a repetition lies before or after."""
         positive = [place for place, member in enumerate(self.members) if not member.negated]
         pairs = [*zip(positive, positive[1:], strict=False), *zip(positive[1:], positive, strict=False)]
@@ -145,7 +145,7 @@ class EventSequence(GraphPattern):
         return tuple(sorted(found))
 
     def part_bounds(self, bound: Bound, own: Bound) -> tuple[Bound, ...]:
-        # A run at an end has all solutions that fit, also those that make it too long; and what is
+        # A repetition at an end has all solutions that fit, also those that make it too long; and what is
         # negated before or after the others may be as long as it likes.
         between = range(1, len(self.members) - 1)
         return tuple(
@@ -154,7 +154,7 @@ class EventSequence(GraphPattern):
         )
 
     def can_be_timeless(self, parts: tuple[bool, ...]) -> bool:
-        if any(member.repeated for member in self.members):  # what has no time begins and ends no run
+        if any(member.repeated for member in self.members):  # what has no time begins and ends no repetition
             return False
         return all(can for member, can in zip(self.members, parts, strict=True) if not member.negated)
 
@@ -165,7 +165,7 @@ class EventSequence(GraphPattern):
         return any(member.single for member in self.members[place + 1 :])
 
     def remembers(self, bound: Bound, own: Bound, longest: tuple[Bound, ...]) -> tuple[StateNeed, ...]:
-        beside = self.beside_runs or None
+        beside = self.beside_repetitions or None
         return (StateNeed(f"solutions of its {len(self.members)} members", None, bound, beside=beside),)
 
 

@@ -30,7 +30,7 @@ from penstock.knowledge.imports import import_findings
 from penstock.knowledge.lists import list_findings
 from penstock.reason.closing import Closure
 from penstock.reason.conflicts import Conflict, conflict_text
-from penstock.reason.running import OPTIONS, Options
+from penstock.reason.evaluation import OPTIONS, Options
 from penstock.rules.instant import at_instant
 from penstock.rules.library import ruleset
 from penstock.rules.rule import Rule

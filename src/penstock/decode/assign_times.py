@@ -11,9 +11,9 @@ from penstock.columns.instants import sorted_unique
 from penstock.columns.terms import TermChunk
 from penstock.decode.blocks import ENDS_BLOCK, Blocks, assign_times_in_blocks, fault_reason
 from penstock.decode.elements import CARRIED, NONE, Elements
+from penstock.decode.joining import join_elements
 from penstock.decode.nquads import COMPACT, LOOSE, NAMED_ONLY, ODD, STATED, UNASKED, Scanned
 from penstock.decode.occurrences import Occurrences, Reject, merge_terms
-from penstock.decode.runs import join_runs
 
 
 @dataclass
@@ -164,7 +164,7 @@ def assign_times(
     """
     all_ = _sequence(rows, more, written)
     before = (carried[0], CARRIED if carried[0] else NONE)
-    runs = join_runs(all_.kind, all_.graph, all_.place, all_.seen, all_.triple[0], before, rows.last)
+    runs = join_elements(all_.kind, all_.graph, all_.place, all_.seen, all_.triple[0], before, rows.last)
     scanned = rows.kind == COMPACT
     all_.place[:] = np.where(runs.element == NONE, all_.place, runs.element)
     of_blocks = all_.some(all_.kind != ODD) if (rows.kind == ODD).any() else all_

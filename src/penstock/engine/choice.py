@@ -13,10 +13,10 @@ from penstock.engine import absence, constructing, following, instants, operator
 from penstock.engine.changing import CHANGING
 from penstock.engine.expanding import ExpandOperator
 from penstock.engine.operators import Operator
-from penstock.engine.repetitions import RunsBetweenOperator
+from penstock.engine.repetitions import RepetitionsBetweenOperator
 from penstock.engine.windows import IN_WINDOWS, WINDOWS
 from penstock.plan import steps
-from penstock.plan.steps import RunsBetween, Step
+from penstock.plan.steps import RepetitionsBetween, Step
 
 _LINEAR: dict[type[Step], Callable[..., Operator]] = {
     steps.Scan: operators.ScanOperator,
@@ -49,7 +49,7 @@ _STAYING: dict[type[Step], Callable[..., Operator]] = {
     steps.Asked: instants.AskedOperator,
     steps.Constructed: constructing.ConstructedOperator,
     steps.PerElement: operators.ScanOperator,
-    RunsBetween: RunsBetweenOperator,
+    RepetitionsBetween: RepetitionsBetweenOperator,
 }
 _LEAVING: dict[type[Step], Callable[..., Operator]] = {**_LINEAR, **CHANGING, **WINDOWS}
 

@@ -17,7 +17,7 @@ from penstock.plan.analysis.keys import ELEMENT_KEY
 from penstock.plan.compilation.prefilters import prefilters_for
 from penstock.plan.planning import PlannedQuery
 from penstock.plan.sources import streams
-from penstock.plan.steps import Expand, PathWalk, RunsBetween, Stamped, Step
+from penstock.plan.steps import Expand, PathWalk, RepetitionsBetween, Stamped, Step
 from penstock.plan.steps.step import SameColumns
 from penstock.plan.wording import expression_text, in_words
 from penstock.terms import NamedNode
@@ -211,7 +211,7 @@ class _Search:
         match step:
             case steps.Filter(input=Stamped()):
                 return (
-                    f"a run lies between what has time: none of {_count(self.given(step.input))} of"
+                    f"a repetition lies between what has time: none of {_count(self.given(step.input))} of"
                     f" {self._patterns(step.input)} has"
                 )
             case steps.Filter():
@@ -226,10 +226,11 @@ class _Search:
                     f"no way along {along} leads on from {_count(self.given(step.input))} of"
                     f" {self._patterns(step.input)}"
                 )
-            case RunsBetween():
+            case RepetitionsBetween():
                 return (
-                    f"no run: {_count(self.given(step.run))} of {self._patterns(step.run)}, but none between"
-                    f" what begins and ends one ({_count(self.given(step.required))} of"
+                    f"no repetition: {_count(self.given(step.repetition))} of"
+                    f" {self._patterns(step.repetition)}, but none between what begins and"
+                    f" ends one ({_count(self.given(step.required))} of"
                     f" {self._patterns(step.required)}), or time has not passed its end"
                 )
             case steps.Next():

@@ -89,10 +89,10 @@ class Elementwise:
         net, matching = self.steps.net, self._matching[stream]
         places = net.places()
         triples = (occurrences.subject, occurrences.predicate, occurrences.object)
-        number, runs, count = _elements(occurrences)
+        number, ranges, count = _elements(occurrences)
         matched = {
             places[scan]: rows
-            for scan, rows in zip(matching.scans, matching.rows(triples, runs), strict=True)
+            for scan, rows in zip(matching.scans, matching.rows(triples, ranges), strict=True)
         }
         counts = RowCounts()
         for place, rows in matched.items():
@@ -145,7 +145,7 @@ class Elementwise:
 
 
 def _elements(occurrences: Occurrences) -> tuple[np.ndarray, np.ndarray, int]:
-    """Numbers the elements as they end; the number of each row, the runs of rows of one element in that
+    """Numbers the elements as they end; the number of each row, the ranges of rows of one element in that
     order (first row, and the one behind the last), and how many elements there are.
     """
     element = occurrences.element
@@ -156,5 +156,5 @@ def _elements(occurrences: Occurrences) -> tuple[np.ndarray, np.ndarray, int]:
     rank[np.lexsort((begun, occurrences.end[first[begun]]))] = np.arange(len(distinct))
     of = rank[of.reshape(-1)]
     order = np.argsort(of, kind="stable")
-    runs = np.stack([first, last], axis=1)[order]
-    return np.repeat(of, last - first), np.ascontiguousarray(runs), len(distinct)
+    ranges = np.stack([first, last], axis=1)[order]
+    return np.repeat(of, last - first), np.ascontiguousarray(ranges), len(distinct)

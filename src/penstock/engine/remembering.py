@@ -23,7 +23,7 @@ _SIDES = {
     "seen": "what it has given",
     "edges": "the steps that it goes along",
     "walks": "the walks that it has found",
-    "run": "what can be in a run",
+    "repetition": "what can be in a repetition",
     "members": "what can be in a run",
     "chosen": "what lies around a run",
     "milestones": "when its windows last reported",
@@ -37,7 +37,15 @@ _SIDES = {
     "done": "its left side",
     "labels": "what tests along the way find",
 }
-_BOUNDED = ("left", "done", "right", "optional", "edges", "walks", "run")  # as long as combinations may be
+_BOUNDED = (
+    "left",
+    "done",
+    "right",
+    "optional",
+    "edges",
+    "walks",
+    "repetition",
+)  # as long as combinations may be
 
 
 def remembered(found: Iterable[Step]) -> dict[Step, tuple[str, ...]]:

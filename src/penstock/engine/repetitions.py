@@ -1,4 +1,4 @@
-"""Repetitions over streams: choices of what begins and ends a run, each with aggregates over the run."""
+"""Repetitions over streams: choices of what begins and ends one, each with aggregates over it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from penstock.engine.lists import Lists, in_order
 from penstock.engine.operators import Clock, Matcher, OperatorContext
 from penstock.engine.presence import NO_ID
 from penstock.engine.store import Retention
-from penstock.plan.steps import RunsBetween
+from penstock.plan.steps import RepetitionsBetween
 from penstock.plan.steps.repetitions import INSIDE, are_ordered, looked_at
 from penstock.timeline import NEVER
 
 
-class RunsBetweenOperator(AbsenceOperator):
-    """A choice waits until the watermark has passed its end: what is late may belong to its run.
+class RepetitionsBetweenOperator(AbsenceOperator):
+    """A choice waits until the watermark has passed its end: what is late may belong to its repetition.
 
-    Members are remembered once, whatever the number of choices that they may belong to, and a run is put
-    together when its choice is answered.
+    Members are remembered once, whatever the number of choices that they may belong to, and a repetition is
+    put together when its choice is answered.
     """
 
-    def __init__(self, step: RunsBetween, name: str, context: OperatorContext) -> None:
+    def __init__(self, step: RepetitionsBetween, name: str, context: OperatorContext) -> None:
         super().__init__(step, name, context)
         self.columns = looked_at(step.aggregates, step.ties)
         vars = tuple(dict.fromkeys((*step.shared, *self.columns)))
         until = Retention(step.join_bounds.latest_end(Side.RIGHT))
-        store = self.store("run", vars, until, step.shared)
+        store = self.store("repetition", vars, until, step.shared)
         self.members = Matcher(store, step.required.vars, step.shared, JoinBounds(INSIDE))
         self.matchers.append(self.members)
 
@@ -51,19 +51,19 @@ class RunsBetweenOperator(AbsenceOperator):
                 yield self._aggregated(some, choice, members)
 
     def _gaps(self, due: Frame) -> Frame:
-        """The choices with the intervals that their runs are strictly inside of."""
+        """The choices with the intervals that their repetitions are strictly inside of."""
         start, end = (due.column(column) - NO_ID for column in self.step.gap)
         return Frame(due.vars, due.ids, start, end)
 
     def _found(self, due: Frame) -> np.ndarray:
-        """Which choices have a run."""
+        """Which choices have a repetition."""
         found = np.zeros(len(due), bool)
         for rows, _, _ in self.members.pairs(self._gaps(due)):
             found[rows] = True
         return found
 
     def _members(self, due: Frame) -> tuple[np.ndarray, Frame]:
-        """All members of the runs of some choices, and the choice that each belongs to."""
+        """All members of the repetitions of some choices, and the choice that each belongs to."""
         choices, members = [np.empty(0, np.int64)], []
         for rows, partners, which in self.members.pairs(self._gaps(due)):
             choices.append(rows)

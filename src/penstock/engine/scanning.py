@@ -40,23 +40,23 @@ class Matching:
         self._cells = Slots(2)
         self._cells.of(np.array([*cells], np.int64).reshape(-1, 2).T, len(cells))
 
-    def rows(self, triples: Sequence[np.ndarray], runs: np.ndarray | None = None) -> list[np.ndarray]:
+    def rows(self, triples: Sequence[np.ndarray], ranges: np.ndarray | None = None) -> list[np.ndarray]:
         """The numbers of the rows that each scan matches, among three columns of ids.
 
-        They are in the order of `runs`, the first and the last but one row of each; None: as they stand.
+        They are in the order of `ranges`, the first and the last but one row of each; None: as they stand.
         """
         subject, predicate, object_ = triples
         if not self.scans:
             return []
-        if runs is None:
-            runs = np.array([[0, len(predicate)]], np.int64)
+        if ranges is None:
+            ranges = np.array([[0, len(predicate)]], np.int64)
         wide = self._cells.known([predicate, np.full(len(predicate), _ANYTHING)])
         narrow = self._cells.known([predicate, object_])
-        found, offsets = _sorted_out(wide, narrow, self._cells.count, runs)
+        found, offsets = _sorted_out(wide, narrow, self._cells.count, ranges)
         matched = []
         for scan, cell in zip(self.scans, self._cell_of, strict=True):
             if cell < 0:
-                rows = _in_order(runs)
+                rows = _in_order(ranges)
             else:
                 rows = found[offsets[cell] : offsets[cell + 1]]
             matched.append(self._left(scan, rows, triples, in_cell=cell >= 0))
@@ -108,14 +108,14 @@ def frame_of(
     return Frame(scan.vars, ids, begin, begin if end is start else end[rows])
 
 
-def _in_order(runs: np.ndarray) -> np.ndarray:
+def _in_order(ranges: np.ndarray) -> np.ndarray:
     return np.concatenate(
-        [np.arange(first, last) for first, last in runs.tolist()] or [np.empty(0, np.int64)]
+        [np.arange(first, last) for first, last in ranges.tolist()] or [np.empty(0, np.int64)]
     )
 
 
 @njit(cache=True)
-def _sorted_out(wide, narrow, cells, runs):
+def _sorted_out(wide, narrow, cells, ranges):
     """The rows of each cell, one cell after the other, and where each begins; a row may be in two."""
     offsets = np.zeros(cells + 1, np.int64)
     for row in range(wide.size):
@@ -127,8 +127,8 @@ def _sorted_out(wide, narrow, cells, runs):
         offsets[cell + 1] += offsets[cell]
     found = np.empty(offsets[-1], np.int64)
     next_ = offsets.copy()
-    for run in range(runs.shape[0]):
-        for row in range(runs[run, 0], runs[run, 1]):
+    for number in range(ranges.shape[0]):
+        for row in range(ranges[number, 0], ranges[number, 1]):
             if wide[row] >= 0:
                 found[next_[wide[row]]] = row
                 next_[wide[row]] += 1

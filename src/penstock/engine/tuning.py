@@ -19,7 +19,7 @@ class Tuning:
     """Rows that a store lets go at once, if they are most of it; fewer stay for a while."""
     taken_back: int = 1024
     """Rows that take others back which a store keeps, before it puts them together with those."""
-    runs: int = 64
+    segments: int = 64
     """Lists of what is still to happen to the rows of a store, before they become one."""
     pairs: int = 1 << 20
     """Combinations of rows that are put together at a time."""

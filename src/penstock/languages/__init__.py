@@ -100,9 +100,9 @@ UNREAD_OF_CQELS = (
     ),
     (
         "PREV",
-        "conditions between neighbouring members of a run are not built",
-        "a member sees what it binds itself; what compares members stands behind SEQ( … ), and a run is seen "
-        "by aggregates, as in { … }+ (FIRST(?v) AS ?first) (MAX(?v) AS ?largest)",
+        "conditions between neighbouring members of a repetition are not built",
+        "a member sees what it binds itself; what compares members stands behind SEQ( … ), and a repetition "
+        "is seen by aggregates, as in { … }+ (FIRST(?v) AS ?first) (MAX(?v) AS ?largest)",
     ),
 )
 """What CQELS 2.0 has, and what one writes instead."""

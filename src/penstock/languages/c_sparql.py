@@ -13,7 +13,7 @@ from penstock.algebra.base import variables_among
 from penstock.algebra.facts import placed
 from penstock.languages.groups import GroupParts, with_filter
 from penstock.languages.visibility import always_bound, in_scope
-from penstock.languages.windows import WindowTranslator
+from penstock.languages.window_clauses import WindowTranslator
 from penstock.terms import BlankNode, Literal, NamedNode
 
 TIMESTAMP = "http://larkc.eu/csparql/sparql/jena/ext#timestamp"

@@ -16,7 +16,7 @@ from penstock.languages.groups import GroupParts, with_filter
 from penstock.languages.quantifiers import Quantifier, QuantifierTranslator
 from penstock.languages.sequences import Written
 from penstock.languages.triples import UNIT, Block, join
-from penstock.languages.windows import NamedWindowTranslator
+from penstock.languages.window_clauses import NamedWindowTranslator
 from penstock.terms import NamedNode
 
 _IN_A_WINDOW = "events are looked for in a window: WINDOW :W { SEQ({ … }, { … }) }"

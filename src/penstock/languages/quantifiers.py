@@ -1,7 +1,7 @@
 """How often a member of a sequence happens: `{ … }{3}`, `{ … }{2,5}`, `{ … }{2,}`, `{ … }*` (decision 0013).
 
-A quantifier says how many there are between its neighbours: the run of `{ … }+` is the longest, and this is
-its length.
+A quantifier says how many there are between its neighbours: the repetition of `{ … }+` is the longest, and
+this is its length.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class QuantifierTranslator(SequenceTranslator):
         found = Quantifier(least, least if node.data == "exactly" else most[0] if most else None)
         if found.most is not None and (found.most == 0 or found.most < found.least):
             raise self.source.error(
-                "no run is as long as this", node, "as in { … }{2,5}; that there is none is !{ … }"
+                "no repetition is as long as this", node, "as in { … }{2,5}; that there is none is !{ … }"
             )
         return found
 
     def quantified_sequence(
         self, written: Sequence[Written], ranges: Mapping[int, Quantifier], place: Span
     ) -> a.Pattern:
-        """The sequence whose runs have lengths in these ranges, by the places of members."""
+        """The sequence whose repetitions have lengths in these ranges, by the places of members."""
         whole = self.event_sequence(written, place)
         if not ranges:
             return whole
@@ -67,7 +67,7 @@ class QuantifierTranslator(SequenceTranslator):
         if allowed.most is not None:
             problem = f"none, or at most {allowed.most}, is not built"
         elif written[at].member.aggregates:
-            problem = "aggregates over a run that may have no member are not built"
+            problem = "aggregates over a repetition that may have no member are not built"
         elif len(beside) < 2 or not all(each.member.single for each in beside):
             problem = "* stands between two members that are neither negated nor repeated"
         else:
@@ -75,7 +75,7 @@ class QuantifierTranslator(SequenceTranslator):
         raise self.source.error(problem, written[at].place, _CASES)
 
     def _counted(self, written: Written, allowed: Quantifier, conditions: list[a.Expression]) -> Written:
-        """The run with the number of its members, on which there are conditions."""
+        """The repetition with the number of its members, on which there are conditions."""
         bounds = [(">=", allowed.least)] if allowed.least > 1 else []
         bounds += [("<=", allowed.most)] if allowed.most is not None else []
         if not bounds:

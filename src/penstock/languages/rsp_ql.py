@@ -10,7 +10,7 @@ from penstock.algebra.facts import placed
 from penstock.algebra.windows import WindowSpec
 from penstock.errors import Span
 from penstock.languages.triples import join
-from penstock.languages.windows import NamedWindowTranslator
+from penstock.languages.window_clauses import NamedWindowTranslator
 from penstock.terms import NamedNode
 
 

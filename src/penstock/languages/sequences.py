@@ -1,4 +1,4 @@
-"""Members of sequences: what is negated, what is repeated, aggregates over runs (decision 0013)."""
+"""Members of sequences: what is negated, what is repeated, aggregates over repetitions (decision 0013)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _HINTS = {
     "negated": "the sequence is parted at it, into what comes before and what comes after; what else must "
     "not happen is said by an event clause of its own, or with MINUS or NOT EXISTS",
     "alone": "what does not happen can be before, between or after things that do",
-    "runs": "a run is found from what happens before or after it",
+    "repetitions": "a repetition is found from what happens before or after it",
     "adjacent": "put what they have in common into one, or a member that is not repeated between them",
-    "both": "a run has at least one member: that there is none is !{ … }",
+    "both": "a repetition has at least one member: that there is none is !{ … }",
 }
 
 
@@ -58,7 +58,7 @@ class SequenceTranslator(SparqlTranslator):
                     raise self.source.error(
                         f"{used} is not in the repetition, and this is about its members",
                         used,
-                        "aggregate a variable of the group before `+`; what stands beside the run is "
+                        "aggregate a variable of the group before `+`; what stands beside the repetition is "
                         "combined with the result, in FILTER, BIND or SELECT",
                     )
             aggregates[var] = self.aggregate(node)
@@ -85,7 +85,7 @@ class SequenceTranslator(SparqlTranslator):
         elif any(each.member.repeated for each in negated):
             place, hint = negated[0].place, _HINTS["both"]
         elif not positive or all(each.member.repeated for each in positive):
-            place, hint = written[0].place, _HINTS["alone" if not positive else "runs"]
+            place, hint = written[0].place, _HINTS["alone" if not positive else "repetitions"]
         else:
             place, hint = _second_of_two(positive), _HINTS["adjacent"]
         raise self.source.error(problem, place, hint)
@@ -106,7 +106,7 @@ class SequenceTranslator(SparqlTranslator):
                 taken.add(var)
 
     def _own_variables(self, repeated: Written, members: tuple[a.Member, ...]) -> None:
-        """Refuse that what only a run has is used outside of it."""
+        """Refuse that what only a repetition has is used outside of it."""
         singles = {var for each in members if each.single for var in in_scope(each.pattern)}
         own = {var for var in in_scope(repeated.member.pattern) if not var.hidden} - singles
         inside = {id(token) for token in tokens_of(repeated.tree)}

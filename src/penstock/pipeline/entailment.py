@@ -25,7 +25,7 @@ from penstock.reason.answering import WantedClosure
 from penstock.reason.closing import Closure
 from penstock.reason.conflicts import Conflict, conflict_text
 from penstock.reason.elements import ElementReasoner
-from penstock.reason.running import OPTIONS
+from penstock.reason.evaluation import OPTIONS
 from penstock.reason.selecting import Selection, Wanted
 from penstock.reason.stage import Reasoner
 from penstock.rules.executors import Applied, Executor, RuleConfig, applied

@@ -11,7 +11,7 @@ from penstock.algebra.nodes import Var
 from penstock.columns.ids import id_of
 from penstock.columns.terms import TermTable
 from penstock.reason.code import Compiled
-from penstock.reason.running import ClosureRun, Options
+from penstock.reason.evaluation import Options, RuleEvaluation
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Above:
     """A program, above static knowledge that is closed under all rules, their internal graphs included."""
 
     compiled: Compiled
-    static: ClosureRun
+    static: RuleEvaluation
 
     @cached_property
     def below(self) -> tuple[np.ndarray, ...] | None:
@@ -34,8 +34,8 @@ class Above:
         ids = [id_of(each, self.static.terms.key) for each in {atom.predicate for atom in asked}]
         return np.array(ids, np.int64)
 
-    def run(self, rows: np.ndarray, terms: TermTable, options: Options) -> ClosureRun:
+    def evaluate(self, rows: np.ndarray, terms: TermTable, options: Options) -> RuleEvaluation:
         """Rows of elements, and all that follows from them."""
-        run = ClosureRun(self.compiled, terms, options, self.below, 2 * len(rows) + 64)
-        run.add(rows, explicit=True)
-        return run
+        evaluation = RuleEvaluation(self.compiled, terms, options, self.below, 2 * len(rows) + 64)
+        evaluation.add(rows, explicit=True)
+        return evaluation

@@ -13,9 +13,9 @@ from penstock.reason.clauses import clauses_of
 from penstock.reason.code import compiled
 from penstock.reason.conflicts import Conflict, conflicts_in
 from penstock.reason.equality import Apart, Equality, equality_in
+from penstock.reason.evaluation import OPTIONS, Options, RuleEvaluation
 from penstock.reason.maintenance import Maintenance
 from penstock.reason.quads import EXPLICIT
-from penstock.reason.running import OPTIONS, ClosureRun, Options
 from penstock.reason.surrogates import has_surrogates, makes_surrogates, with_surrogates
 from penstock.reason.witnesses import witnesses_in
 from penstock.rules.rule import Rule
@@ -45,7 +45,7 @@ class Closure:
         for constant in self._program.constants:
             self.terms.add(constant)
         self._hides = not self.options.surrogates and makes_surrogates(self._program.clauses)
-        self._run = ClosureRun(self._program, self.terms, self.options, equality=equality)
+        self._run = RuleEvaluation(self._program, self.terms, self.options, equality=equality)
         if witnesses and self._hides and equality is None:
             self._run.witnesses = witnesses_in(self._clauses, self.key)
         self.__dict__.pop("_maintenance", None)

@@ -13,7 +13,7 @@ from penstock.errors import shortened
 from penstock.reason.classes import Classes
 from penstock.reason.clauses import Clause
 from penstock.reason.equality import depends
-from penstock.reason.running import ClosureRun
+from penstock.reason.evaluation import RuleEvaluation
 from penstock.rules.rule import Rule
 from penstock.terms import RDF, Term
 
@@ -27,17 +27,19 @@ class Conflict:
     bindings: tuple[tuple[str, Term], ...]
 
 
-def conflicts_in(run: ClosureRun, meanings: dict[str, str]) -> list[tuple[int, Conflict]]:
+def conflicts_in(evaluation: RuleEvaluation, meanings: dict[str, str]) -> list[tuple[int, Conflict]]:
     """What checks have found, with the element that it is about."""
     found: dict[tuple[int, Conflict], None] = {}
-    for clause, _, columns in run.reported:
+    for clause, _, columns in evaluation.reported:
         if clause.rule not in meanings:
             continue
-        if run.classes:
-            columns = _expanded(clause, columns, run.classes)
+        if evaluation.classes:
+            columns = _expanded(clause, columns, evaluation.classes)
         for element, *ids in np.unique(columns, axis=1).T.tolist():
             terms = (
-                (var.name, run.terms.term(id_)) for var, id_ in zip(clause.shown, ids, strict=True) if id_
+                (var.name, evaluation.terms.term(id_))
+                for var, id_ in zip(clause.shown, ids, strict=True)
+                if id_
             )
             found.setdefault((element, Conflict(clause.rule, meanings[clause.rule], tuple(terms))))
     return list(found)

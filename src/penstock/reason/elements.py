@@ -22,8 +22,8 @@ from penstock.reason.clauses import clauses_of
 from penstock.reason.closing import name_text
 from penstock.reason.code import Compiled, compiled
 from penstock.reason.conflicts import Conflict, conflicts_in
+from penstock.reason.evaluation import OPTIONS, Options, RuleEvaluation
 from penstock.reason.quads import Quads
-from penstock.reason.running import OPTIONS, ClosureRun, Options
 from penstock.reason.selecting import GUARD, Selection, Wanted, selected, selection_found
 from penstock.reason.surrogates import makes_surrogates, with_surrogates
 from penstock.reason.vocabulary import VocabularyClauses
@@ -56,7 +56,7 @@ class ElementReasoner:
         self._hides = not options.surrogates and makes_surrogates(program.clauses)
         self.selection: Selection | None = None
         if knowledge.found:
-            static = _as_found(ClosureRun(program, self._terms, options), knowledge.found)
+            static = _as_found(RuleEvaluation(program, self._terms, options), knowledge.found)
             if wanted is not None:
                 self.selection = selection_found(clauses, key, knowledge.found)
         else:
@@ -94,14 +94,14 @@ class ElementReasoner:
             rows.append(part)
         return np.concatenate(rows)
 
-    def _closed(self, program: Compiled, rows: np.ndarray) -> ClosureRun:
+    def _closed(self, program: Compiled, rows: np.ndarray) -> RuleEvaluation:
         """Static knowledge under a program: closed already, but for the internal graphs of rules."""
         for constant in program.constants:
             self._terms.add(constant)
-        run = ClosureRun(program, self._terms, self.options, capacity=len(rows))
-        run.state_facts()
-        run.add(rows, explicit=False)
-        return run
+        evaluation = RuleEvaluation(program, self._terms, self.options, capacity=len(rows))
+        evaluation.state_facts()
+        evaluation.add(rows, explicit=False)
+        return evaluation
 
     @cached_property
     def _known(self) -> frozenset[Conflict]:
@@ -129,40 +129,42 @@ class ElementReasoner:
     def _derived(self, rows: np.ndarray, terms: TermTable) -> np.ndarray:
         """What follows from rows of elements, for the default graph."""
         if self._selected is None or 2 * self._redone > max(self._tried, LEAST_TRIED):
-            return self._new(self._all.run(rows, terms, self.options))
+            return self._new(self._all.evaluate(rows, terms, self.options))
         chosen = rows
         if self.selection.predicates is not None:
             chosen = rows[hashing.among(rows[:, 1], self.selection.predicates)]
-        run = self._selected.run(chosen, terms, self.options)
-        again = run.elements_with(GUARD)
+        evaluation = self._selected.evaluate(chosen, terms, self.options)
+        again = evaluation.elements_with(GUARD)
         if self._vocabulary is not None:
-            more = run.quads.rows[: run.quads.count][run.quads.by[: run.quads.count] >= 0]
+            more = evaluation.quads.rows[: evaluation.quads.count][
+                evaluation.quads.by[: evaluation.quads.count] >= 0
+            ]
             used = np.concatenate([rows, more[more[:, 3] == 0]])
             again = np.union1d(again, self._vocabulary.new(used, terms))
         self._tried += int(np.count_nonzero(np.bincount(rows[:, 4])))
         self._redone += len(again)
-        new = self._new(run, again)
+        new = self._new(evaluation, again)
         if len(again):
-            others = self._all.run(rows[np.isin(rows[:, 4], again)], terms, self.options)
+            others = self._all.evaluate(rows[np.isin(rows[:, 4], again)], terms, self.options)
             new = np.concatenate([new, self._new(others)])
         return new
 
-    def _new(self, run: ClosureRun, without: Sequence[int] = ()) -> np.ndarray:
-        """What a run has derived; what it found out is noted. Some elements are left out."""
+    def _new(self, evaluation: RuleEvaluation, without: Sequence[int] = ()) -> np.ndarray:
+        """What an evaluation has derived; what it found out is noted. Some elements are left out."""
         left = set(without)
-        found = conflicts_in(run, self._meanings)
+        found = conflicts_in(evaluation, self._meanings)
         self.conflicts += [
             (element, conflict)
             for element, conflict in found
             if element not in left and conflict not in self._known
         ]
-        for rule, count in run.counts(run.dropped).items():
+        for rule, count in evaluation.counts(evaluation.dropped).items():
             self.dropped[rule] = self.dropped.get(rule, 0) + count
-        quads: Quads = run.quads
+        quads: Quads = evaluation.quads
         new = np.flatnonzero((quads.by[: quads.count] >= 0) & (quads.rows[: quads.count, 3] == 0))
         rows = quads.rows[new]
         if self._hides:
-            rows = rows[~with_surrogates(rows[:, :3].T, run.terms)]
+            rows = rows[~with_surrogates(rows[:, :3].T, evaluation.terms)]
         return rows[~np.isin(rows[:, 4], without)] if len(without) else rows
 
     def _with(self, occurrences: Occurrences, new: np.ndarray, terms: TermTable) -> Occurrences:
@@ -202,11 +204,11 @@ class ElementReasoner:
         )
 
 
-def _as_found(run: ClosureRun, found: Mapping[str, np.ndarray]) -> ClosureRun:
-    """A run over static knowledge, with what another process has found."""
-    run.quads = Quads.from_arrays(run.program.code.masks, found)
+def _as_found(evaluation: RuleEvaluation, found: Mapping[str, np.ndarray]) -> RuleEvaluation:
+    """An evaluation over static knowledge, with what another process has found."""
+    evaluation.quads = Quads.from_arrays(evaluation.program.code.masks, found)
     for name in found:
         if name.startswith("reported/"):
-            clause = run.program.clauses[int(name.rpartition("/")[2])]
-            run.reported.append((clause, found[name][0], found[name]))
-    return run
+            clause = evaluation.program.clauses[int(name.rpartition("/")[2])]
+            evaluation.reported.append((clause, found[name][0], found[name]))
+    return evaluation

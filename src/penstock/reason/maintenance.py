@@ -30,7 +30,7 @@ from penstock.reason.support import (
 )
 
 if TYPE_CHECKING:
-    from penstock.reason.running import ClosureRun
+    from penstock.reason.evaluation import RuleEvaluation
 
 GIVEN = -1
 MOST_DEAD = 4096
@@ -87,33 +87,33 @@ class ComputedInstances:
 
 
 class Maintenance:
-    """Takes rows away from a run, which stands on nothing below."""
+    """Takes rows away from an evaluation, which stands on nothing below."""
 
-    def __init__(self, run: ClosureRun, key: int, most_dead: int = MOST_DEAD) -> None:
-        self.run = run
+    def __init__(self, evaluation: RuleEvaluation, key: int, most_dead: int = MOST_DEAD) -> None:
+        self.evaluation = evaluation
         self.most_dead = most_dead
-        self._backward = backward(run.program.clauses, key)
+        self._backward = backward(evaluation.program.clauses, key)
         self._linked = 0
         self._heads = self._following = np.empty((0, 0), np.int32)
         self._dead = 0  # rows of the table
         # What is only a path of edges would have to become an edge when some of these go.
-        run.program = compiled(
-            (*run.program.clauses, *run.program.facts),
+        evaluation.program = compiled(
+            (*evaluation.program.clauses, *evaluation.program.facts),
             key,
             transitive=False,
-            renaming=run.equality is not None,
+            renaming=evaluation.equality is not None,
         )
-        run.forget()
-        run.quads.by[run.quads.by >= PATH] &= ~PATH
+        evaluation.forget()
+        evaluation.quads.by[evaluation.quads.by >= PATH] &= ~PATH
         self._compact()
-        run.instances = ComputedInstances(self._backward.most)
+        evaluation.instances = ComputedInstances(self._backward.most)
         for number, columns in self._by_clause(self._all(checks=False)):
             made = self._made(number, columns)
-            run.instances.add(number, made, columns)
+            evaluation.instances.add(number, made, columns)
 
     def remove(self, rows: np.ndarray) -> None:
         """Takes explicit rows away, and what does not follow any more; other rows are left as they are."""
-        quads, by = self.run.quads, self.run.quads.by
+        quads, by = self.evaluation.quads, self.evaluation.quads.by
         numbers = np.unique(located(quads.rows, quads.slots, rows))
         numbers = numbers[numbers >= 0]
         numbers = numbers[quads.flags[numbers] & EXPLICIT != 0]
@@ -133,12 +133,12 @@ class Maintenance:
     # --- what follows from rows, and what rows follow from ----------------------------------------
 
     def _store(self, heads: np.ndarray, following: np.ndarray) -> tuple[np.ndarray, ...]:
-        quads = self.run.quads
+        quads = self.evaluation.quads
         return quads.rows, quads.flags, quads.slots, heads, following
 
     @property
     def _forward_store(self) -> tuple[np.ndarray, ...]:
-        return self._store(self.run.quads.heads, self.run.quads.following)
+        return self._store(self.evaluation.quads.heads, self.evaluation.quads.following)
 
     @property
     def _backward_store(self) -> tuple[np.ndarray, ...]:
@@ -146,10 +146,10 @@ class Maintenance:
 
     def _heads_of(self, rows: np.ndarray) -> np.ndarray:
         """The derived rows that have one of these as a premise, in order."""
-        quads = self.run.quads
+        quads = self.evaluation.quads
         marks = np.zeros(quads.count, np.bool_)
-        kernel.catch_up_all(self.run.program.code, quads.table)
-        heads, found = lost(self.run.program.code, self._forward_store, quads.by, rows, marks)
+        kernel.catch_up_all(self.evaluation.program.code, quads.table)
+        heads, found = lost(self.evaluation.program.code, self._forward_store, quads.by, rows, marks)
         for number, columns in self._by_clause(found):
             others = located(quads.rows, quads.slots, self._made(number, columns))
             others = others[others >= 0]
@@ -160,7 +160,7 @@ class Maintenance:
     def _unsupported(self, rows: np.ndarray) -> np.ndarray:
         """Those of the rows that nothing before them, and nothing explicit, supports: they are dead now."""
         clauses = self._support(rows, ranked=True)
-        quads, gone = self.run.quads, rows[clauses < 0]
+        quads, gone = self.evaluation.quads, rows[clauses < 0]
         quads.flags[gone] |= np.uint8(DEAD)
         stays = (clauses >= 0) & (quads.by[rows] == GIVEN)  # it was only explicit so far
         self._derived_by(rows[stays], clauses[stays])
@@ -168,36 +168,36 @@ class Maintenance:
 
     def _derived_by(self, rows: np.ndarray, clauses: np.ndarray) -> None:
         """Notes of rows which rules derive them."""
-        rules = self.run.program.code.clauses[clauses, 0]
-        self.run.quads.by[rows] = rules
-        np.add.at(self.run.derived, rules, 1)
+        rules = self.evaluation.program.code.clauses[clauses, 0]
+        self.evaluation.quads.by[rows] = rules
+        np.add.at(self.evaluation.derived, rules, 1)
 
     def _support(self, rows: np.ndarray, *, ranked: bool) -> np.ndarray:
         """For each of the rows, the number of a clause that derives it from rows that stay; or -1."""
         by = np.empty(len(rows), np.int64)
         supported(self._backward, self._backward_store, rows, ranked, by)
-        solutions = self.run.instances
+        solutions = self.evaluation.instances
         instances(self._backward, self._backward_store, solutions.known, solutions.chains, rows, ranked, by)
         return by
 
     def _by_clause(self, found: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """The numbers of clauses that are no checks, each with its solutions."""
         for number in np.unique(found[:, 0]).tolist():
-            clause = self.run.program.clauses[number]
+            clause = self.evaluation.program.clauses[number]
             if not clause.is_check:
                 yield number, found[found[:, 0] == number, 2 : 2 + len(clause.variables())]
 
     def _made(self, number: int, columns: np.ndarray) -> np.ndarray:
         """The quads that solutions make; in the place of an element, each has its solution's number."""
         solutions = Solutions(
-            self.run.program.clauses[number], columns, np.arange(len(columns)), self.run.terms
+            self.evaluation.program.clauses[number], columns, np.arange(len(columns)), self.evaluation.terms
         )
         return solutions.completed().quads()[0]
 
     def _all(self, *, checks: bool) -> np.ndarray:
         """All solutions of the clauses that Python looks at: of checks, or of the others."""
         self._link()
-        chosen = [clause.is_check == checks for clause in self.run.program.clauses]
+        chosen = [clause.is_check == checks for clause in self.evaluation.program.clauses]
         variants = self._backward.all[chosen]
         return all_solutions(self._backward, self._backward_store, variants[variants >= 0])
 
@@ -209,7 +209,7 @@ class Maintenance:
 
     def _link(self) -> None:
         """Enters rows that have come into our own indexes."""
-        quads, code = self.run.quads, self._backward
+        quads, code = self.evaluation.quads, self._backward
         about = (code.masks, code.keys, code.entries, code.places)
         if quads.count > self._following.shape[1] or not self._linked:
             size = power_of_two(2 * quads.count)
@@ -222,13 +222,13 @@ class Maintenance:
 
     def _take_away(self, gone: np.ndarray) -> None:
         """Empties rows that are dead; what follows from the others all the same comes again, at the end."""
-        run, quads = self.run, self.run.quads
+        evaluation, quads = self.evaluation, self.evaluation.quads
         if not len(gone):
             return
         clauses = self._support(gone, ranked=False)
         again, kinds = quads.rows[gone], quads.flags[gone] & KINDS
         rules, counts = np.unique(quads.by[gone], return_counts=True)
-        run.derived[rules[rules >= 0]] -= counts[rules >= 0]
+        evaluation.derived[rules[rules >= 0]] -= counts[rules >= 0]
         quads.rows[gone, :4] = 0
         quads.rows[gone, 4] = -1 - gone  # an element that there is not, each another one: no key finds it
         self._dead += len(gone)
@@ -236,18 +236,18 @@ class Maintenance:
         first = quads.count
         quads.add(again[comes], kinds[comes], explicit=False)
         self._derived_by(np.arange(first, quads.count), clauses[comes])
-        run.forget()
-        run.close()
+        evaluation.forget()
+        evaluation.close()
         if self._dead > max(self.most_dead, quads.count // 2):
             self._compact()
             self._link()
-            solutions = run.instances
+            solutions = evaluation.instances
             there = still_there(self._backward, self._backward_store, solutions.known, solutions.count)
             solutions.keep(there)
 
     def _compact(self) -> None:
         """Writes the table anew without the dead, in the same order."""
-        quads, code = self.run.quads, self.run.program.code
+        quads, code = self.evaluation.quads, self.evaluation.program.code
         kept = quads.present()
         quads.count = quads.done = len(kept)
         room = power_of_two(2 * len(kept))

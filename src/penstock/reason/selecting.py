@@ -22,9 +22,9 @@ from penstock.columns.terms import TermTable
 from penstock.reason.axioms import about_ontologies, of_ontologies_alone
 from penstock.reason.clauses import INTERNAL, Atom, Clause, Position, ValuesTable, changed, variables_in
 from penstock.reason.code import WORKINGS_ID, compiled, in_python
+from penstock.reason.evaluation import RuleEvaluation
 from penstock.reason.instances import ANY, LITERAL, Instances, composed, keys_in, needed, possible
 from penstock.reason.quads import KINDS
-from penstock.reason.running import ClosureRun
 from penstock.reason.vocabulary import VocabularyClauses
 from penstock.terms import RDF, NamedNode, Term
 
@@ -61,20 +61,20 @@ def selection_found(clauses: Sequence[Clause], key: int, found: Mapping[str, np.
     return Selecting(clauses, key).numbered(found["clauses"], predicates, no_rows, found["declaring"])
 
 
-def selected(clauses: Sequence[Clause], closed: ClosureRun, wanted: Wanted) -> Selection:
+def selected(clauses: Sequence[Clause], closed: RuleEvaluation, wanted: Wanted) -> Selection:
     """The clauses needed for what is wanted, above static knowledge that is closed under all of them."""
     selecting = Selecting(clauses, closed.terms.key)
     known = closed.terms
     questions = compiled(selecting.questions(), known.key)
     for constant in questions.constants:
         known.add(constant)
-    run = ClosureRun(questions, known, closed.options, capacity=closed.quads.count)
+    evaluation = RuleEvaluation(questions, known, closed.options, capacity=closed.quads.count)
     there = closed.quads.present()
     rows = closed.quads.rows[there]
-    run.quads.add(rows, closed.quads.flags[there] & KINDS, explicit=False)
-    run.close()
+    evaluation.quads.add(rows, closed.quads.flags[there] & KINDS, explicit=False)
+    evaluation.close()
     answers: dict[Clause, list[np.ndarray]] = defaultdict(list)
-    for question, _, columns in run.reported:
+    for question, _, columns in evaluation.reported:
         answers[question].append(columns[1:])
     named = np.unique(rows[rows[:, 3] != 0, 1])
     whole = {question: np.concatenate(parts, axis=1) for question, parts in answers.items()}
@@ -153,7 +153,7 @@ class Selecting:
         return list(found)
 
     def selection(
-        self, answers: Mapping[Clause, np.ndarray], wanted: Wanted, closed: ClosureRun, named: np.ndarray
+        self, answers: Mapping[Clause, np.ndarray], wanted: Wanted, closed: RuleEvaluation, named: np.ndarray
     ) -> Selection:
         """What is needed, given the answers to `questions` as columns by variable.
 
@@ -212,7 +212,7 @@ class Selecting:
     # --- what is said of vocabulary ----------------------------------------------------------
 
     def _without_declaring(
-        self, instances: Sequence[Instances], guards: Sequence[Clause], closed: ClosureRun
+        self, instances: Sequence[Instances], guards: Sequence[Clause], closed: RuleEvaluation
     ) -> tuple[list[Instances], list[np.ndarray], np.ndarray]:
         """The instances without those that only derive ontologies of keys, and the numbers of these clauses.
 

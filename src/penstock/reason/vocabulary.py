@@ -18,7 +18,7 @@ from penstock.columns.terms import TermTable
 from penstock.reason.above import Above
 from penstock.reason.clauses import Clause
 from penstock.reason.code import compiled
-from penstock.reason.running import ClosureRun
+from penstock.reason.evaluation import RuleEvaluation
 from penstock.terms import RDF
 
 
@@ -27,7 +27,7 @@ class VocabularyClauses:
 
     most = 1 << 18  # keys to remember
 
-    def __init__(self, clauses: Sequence[Clause], static: ClosureRun) -> None:
+    def __init__(self, clauses: Sequence[Clause], static: RuleEvaluation) -> None:
         self._type = id_of(RDF.type, static.terms.key)
         program = compiled(clauses, static.terms.key, transitive=static.options.transitive)
         self._above = Above(program, static)
@@ -60,7 +60,7 @@ class VocabularyClauses:
         rows[:, 1] = keys[:, 0]
         rows[:, 2] = np.where(keys[:, 1] == 0, keys[:, 0], keys[:, 1])
         rows[:, 4] = np.arange(1, len(keys) + 1)
-        quads = self._above.run(rows, terms, self._above.static.options).quads
+        quads = self._above.evaluate(rows, terms, self._above.static.options).quads
         found = np.zeros(len(keys), bool)
         found[quads.rows[: quads.count][quads.by[: quads.count] >= 0, 4] - 1] = True
         return found

@@ -30,7 +30,7 @@ class RowChanges:
 class ExpiryQueue:
     """The instants at which the rows of a store come and, if `leaving`, leave.
 
-    What is still to happen lies in runs, each in the order of time; a run is looked at when its first
+    What is still to happen lies in segments, each in the order of time; a segment is looked at when its first
     instant is due. It is made again from the rows when these have moved.
     """
 
@@ -46,7 +46,7 @@ class ExpiryQueue:
             expiry_queue = self._parts.get(part)
             if expiry_queue is None or expiry_queue.generation != rows.generation:
                 expiry_queue = self._parts[part] = _PartExpiryQueue(
-                    rows, self.leaving, self.store.tuning.runs
+                    rows, self.leaving, self.store.tuning.segments
                 )
             number, time, sign = expiry_queue.due(begin, end)
             if len(number):
@@ -70,10 +70,12 @@ class _PartExpiryQueue:
     def __init__(self, rows: Rows, leaving: bool, most: int) -> None:
         self.rows = rows
         self.leaving = leaving
-        self.most = most  # runs, before they become one
+        self.most = most  # segments, before they become one
         self.generation = rows.generation
         self.seen = 0
-        self.runs: list[tuple[int, int, np.ndarray, np.ndarray]] = []  # first instant, a number; times, rows
+        self.segments: list[
+            tuple[int, int, np.ndarray, np.ndarray]
+        ] = []  # first instant, a number; times, rows
         self.made = 0
 
     def due(self, begin: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -88,8 +90,8 @@ class _PartExpiryQueue:
             if self.leaving:
                 leaves = until < FOREVER
                 found.append(self._noted(until[leaves], ~new[leaves], begin, end))
-        while self.runs and self.runs[0][0] < end:
-            _, _, times, numbers = heapq.heappop(self.runs)
+        while self.segments and self.segments[0][0] < end:
+            _, _, times, numbers = heapq.heappop(self.segments)
             cut = int(np.searchsorted(times, end))
             found.append((times[:cut], numbers[:cut]))
             self._put(times[cut:], numbers[cut:])
@@ -115,11 +117,11 @@ class _PartExpiryQueue:
     def _put(self, times: np.ndarray, numbers: np.ndarray) -> None:
         if not len(times):
             return
-        if len(self.runs) >= self.most:
-            times = np.concatenate([times, *(run[2] for run in self.runs)])
-            numbers = np.concatenate([numbers, *(run[3] for run in self.runs)])
+        if len(self.segments) >= self.most:
+            times = np.concatenate([times, *(segment[2] for segment in self.segments)])
+            numbers = np.concatenate([numbers, *(segment[3] for segment in self.segments)])
             order = np.argsort(times, kind="stable")
             times, numbers = times[order], numbers[order]
-            self.runs = []
+            self.segments = []
         self.made += 1
-        heapq.heappush(self.runs, (int(times[0]), self.made, times, numbers))
+        heapq.heappush(self.segments, (int(times[0]), self.made, times, numbers))

@@ -15,8 +15,8 @@ from penstock.engine.windows.contents import (
     WindowedOperator,
 )
 from penstock.engine.windows.cutting import CutOperator
+from penstock.engine.windows.repetitions import RepetitionsOperator
 from penstock.engine.windows.reporting import ReportedOperator, StreamedOperator
-from penstock.engine.windows.runs import RunsOperator
 from penstock.plan import steps
 
 IN_WINDOWS = {
@@ -36,7 +36,7 @@ WINDOWS = {
     steps.During: DuringOperator,
     steps.AntiJoin: AntiJoinOperator,
     steps.Earliest: EarliestContent,
-    steps.Runs: RunsOperator,
+    steps.Repetitions: RepetitionsOperator,
     steps.Latest: LatestContent,
     steps.Cut: CutOperator,
     steps.Reported: ReportedOperator,

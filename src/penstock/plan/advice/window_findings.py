@@ -88,7 +88,8 @@ def _hides_itself(parsed: ParsedQuery) -> Iterator[Finding]:
                 "hides-itself",
                 "what stands beside this negated member matches it, and an end counts as between: where"
                 " events are instants, nothing is found",
-                "the last event before another one is LAST of a run: SEQ({ … }+ (LAST(?v) AS ?v), { … })",
+                "the last event before another one is LAST of a repetition:"
+                " SEQ({ … }+ (LAST(?v) AS ?v), { … })",
                 next(
                     (spans[var] for var in sorted(possible(absent) - shared, key=str) if var in spans), None
                 ),

@@ -1,4 +1,4 @@
-"""Repetitions in sequences to steps (decision 0013): choices of single members, each with its runs."""
+"""Repetitions in sequences to steps (decision 0013): choices of single members, each with its repetitions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from penstock.plan.analysis import bounds, reads, variables, walk
 from penstock.plan.compilation.context import Context
 from penstock.plan.compilation.sequences import SequenceCompiler
 from penstock.plan.compilation.shaping import columns_of
-from penstock.plan.steps import Begun, Runs, RunsBetween, Stamped, Step, Vars
+from penstock.plan.steps import Begun, Repetitions, RepetitionsBetween, Stamped, Step, Vars
 from penstock.plan.steps.repetitions import Aggregates, are_ordered
 from penstock.terms import XSD, Literal
 
 _FALSE = Literal("false", datatype=XSD.boolean)
 Stamps = dict[tuple[int | None, str], str]
-"""Columns with the end before and the start after a run, by its place; None: what is absent."""
+"""Columns with the end before and the start after a repetition, by its place; None: what is absent."""
 
 
 class RepetitionCompiler(SequenceCompiler):
@@ -42,7 +42,7 @@ class RepetitionCompiler(SequenceCompiler):
         single: Callable[[int], Step],
         within: int | None,
     ) -> tuple[Step, Stamps]:
-        """All choices of single members, with the ends of those beside a run, or beside what is absent.
+        """All choices of single members, with the ends of those beside a repetition or what is absent.
 
         `absent`: before which of the members that is, if it is between two.
         """
@@ -53,8 +53,8 @@ class RepetitionCompiler(SequenceCompiler):
                 continue
             step = single(place)
             neighbours = (other for other in (place - 1, place + 1) if 0 <= other < len(members))
-            runs = (other for other in neighbours if members[other].repeated)
-            beside = [(run, "after" if run < place else "before") for run in runs]
+            repetitions = (other for other in neighbours if members[other].repeated)
+            beside = [(repetition, "after" if repetition < place else "before") for repetition in repetitions]
             beside += [
                 (None, side) for side, gap in (("after", place), ("before", place + 1)) if gap == absent
             ]
@@ -65,15 +65,15 @@ class RepetitionCompiler(SequenceCompiler):
         return chosen, stamps
 
     def _timed(self, step: Stamped) -> Step:
-        """What begins or ends a run is in time."""
+        """What begins or ends a repetition is in time."""
         if step.retractable:  # a window has nothing without time
             return step
         return steps.Filter(step, a.Call("BOUND", (a.Var(step.column),)))
 
-    def _run(self, member: a.Member, context: Context) -> tuple[Step, Vars, Aggregates]:
-        """All that can be in a run, which columns tell its members apart, and its aggregates."""
-        run = self.pattern(member.pattern, context)
-        ties = tuple(sorted(filter(system_columns.is_variable, run.vars)))
+    def _repeated_member(self, member: a.Member, context: Context) -> tuple[Step, Vars, Aggregates]:
+        """All that can be in a repetition, which columns tell its members apart, and its aggregates."""
+        repetition = self.pattern(member.pattern, context)
+        ties = tuple(sorted(filter(system_columns.is_variable, repetition.vars)))
         aggregates = []
         for var, aggregate in member.aggregates:
             argument = aggregate.argument
@@ -84,14 +84,14 @@ class RepetitionCompiler(SequenceCompiler):
                 if any(isinstance(part, a.Exists) for part in walk.subexpressions(argument)):
                     raise QueryError(f"EXISTS in {aggregate.name} over a repetition is not built yet")
                 column = self.fresh(system_columns.AT[1:])
-                run = steps.Compute(run, column, argument)
+                repetition = steps.Compute(repetition, column, argument)
             aggregates.append((var.name, aggregate, column))
-        return run, ties, tuple(aggregates)
+        return repetition, ties, tuple(aggregates)
 
     # --- streams ------------------------------------------------------------------------------
 
     def _in_streams(self, node: a.EventSequence, context: Context) -> Step:
-        """EP-SPARQL: a run lies between two single members, so the choice says how long its run can be."""
+        """EP-SPARQL: a repetition lies between two single members, so the choice says how long it can be."""
         if node.absent is not None or not all(
             member.single or place in node.inner for place, member in enumerate(node.members)
         ):
@@ -99,9 +99,9 @@ class RepetitionCompiler(SequenceCompiler):
         outer = context.outer
         if outer is not None and node.aggregated & outer.vars:
             raise QueryError("an aggregate over a repetition in an EXISTS has the name of an outer variable")
-        beside = [node.members[place].pattern for place in node.beside_runs]
+        beside = [node.members[place].pattern for place in node.beside_repetitions]
         if context.event or not all(reads.reads_stream(each, context.dataset) for each in beside):
-            return self._without_runs(node, context)
+            return self._without_repetitions(node, context)
         inherited = bounds.inherit(node, context.within)
         inside = [replace(context, within=within) for within in inherited]
 
@@ -111,16 +111,16 @@ class RepetitionCompiler(SequenceCompiler):
         chosen, stamps = self._choices(node.members, None, single, context.within)
         for place, member in enumerate(node.members):
             if member.repeated:
-                run, ties, aggregates = self._run(member, inside[place])
+                repetition, ties, aggregates = self._repeated_member(member, inside[place])
                 gap = stamps[place, "before"], stamps[place, "after"]
                 if outer is not None:
-                    chosen, run = outer.alike(chosen, run)
-                chosen = RunsBetween(chosen, run, gap, ties, aggregates, context.within)
+                    chosen, repetition = outer.alike(chosen, repetition)
+                chosen = RepetitionsBetween(chosen, repetition, gap, ties, aggregates, context.within)
         bound = tuple(filter(system_columns.is_variable, chosen.vars))
         return self._shown(chosen, bound, context)
 
-    def _without_runs(self, node: a.EventSequence, context: Context) -> Step:
-        """No solution: all of an element happens at once, and what is static begins and ends no run.
+    def _without_repetitions(self, node: a.EventSequence, context: Context) -> Step:
+        """No solution: all of an element happens at once, and what is static begins and ends no repetition.
 
         Whoever looks at instants, or elements, still has to know that a stream is asked.
         """
@@ -134,7 +134,7 @@ class RepetitionCompiler(SequenceCompiler):
     # --- windows ------------------------------------------------------------------------------
 
     def _in_window(self, node: a.EventSequence, context: Context) -> Step:
-        """CQELS-CEP: at the beginning and the end of SEQ, a run reaches as far as the window."""
+        """CQELS-CEP: at the beginning and the end of SEQ, a repetition reaches as far as the window."""
         positive = [member for member in node.members if not member.negated]
         absent = node.absent
         for member in positive:
@@ -158,12 +158,12 @@ class RepetitionCompiler(SequenceCompiler):
             if member.repeated:
                 hull = self.fresh(system_columns.AT[1:]), self.fresh(system_columns.AT[1:])
                 gap = stamps.get((place, "before")), stamps.get((place, "after"))
-                found = self._with_run(found, member, gap, hull, context, began)
+                found = self._with_repetition(found, member, gap, hull, context, began)
                 if between == place:
                     stamps[None, "after"] = hull[0]
                 elif between == place + 1:
                     stamps[None, "before"] = hull[1]
-        if began:  # a run may begin before what it follows, where that is cut less
+        if began:  # a repetition may begin before what it follows, where that is cut less
             found = steps.Rename(
                 found, tuple(system_columns.BEGAN if var == began[0] else var for var in found.vars)
             )
@@ -189,7 +189,7 @@ class RepetitionCompiler(SequenceCompiler):
         """These columns; in an EXISTS also the tag of the outer solution that they were found for."""
         return columns_of(step, columns) if context.outer is None else context.outer.unseen(step, columns)
 
-    def _with_run(
+    def _with_repetition(
         self,
         chosen: Step,
         member: a.Member,
@@ -198,15 +198,15 @@ class RepetitionCompiler(SequenceCompiler):
         context: Context,
         began: list[str],
     ) -> Step:
-        """The choices that have a run, with the aggregates over it, and its hull in columns."""
-        run, ties, aggregates = self._run(member, context)
-        run = self._renamed_began(run, began)
+        """The choices that have a repetition, with the aggregates over it, and its hull in columns."""
+        repetition, ties, aggregates = self._repeated_member(member, context)
+        repetition = self._renamed_began(repetition, began)
         if context.outer is not None:
-            chosen, run = context.outer.alike(chosen, run)
+            chosen, repetition = context.outer.alike(chosen, repetition)
         # What stands behind another one that is in the window is not cut.
         cuts = self._cuts(member, context) if gap[0] is None and are_ordered(aggregates) else ()
         least = began[-1] if context.began else None
-        return Runs(chosen, run, gap, ties, aggregates, hull, cuts, least)
+        return Repetitions(chosen, repetition, gap, ties, aggregates, hull, cuts, least)
 
     def _renamed_began(self, step: Step, began: list[str]) -> Step:
         """The step with a name of its own for BEGAN, if it has that; the name is added to others."""

@@ -17,7 +17,7 @@ from penstock.plan.steps.joins import (
     Unless,
 )
 from penstock.plan.steps.leaves import InlineData, PerElement, Scan, Triple
-from penstock.plan.steps.repetitions import Runs, RunsBetween
+from penstock.plan.steps.repetitions import Repetitions, RepetitionsBetween
 from penstock.plan.steps.results import TRIPLE, Constructed
 from penstock.plan.steps.rows import Columns, Compute, Filter, Merge, Rename, Unique
 from penstock.plan.steps.step import Step, Streams, Vars
@@ -76,8 +76,8 @@ __all__ = [
     "Rename",
     "Reported",
     "Retimed",
-    "Runs",
-    "RunsBetween",
+    "Repetitions",
+    "RepetitionsBetween",
     "Scan",
     "Sliced",
     "Stamped",

@@ -32,16 +32,16 @@ def looked_at(aggregates: Aggregates, ties: Vars) -> Vars:
 
 
 @step_class
-class RunsBetween(Absence):
-    """Choices of single members, each with aggregates over the run that lies inside its gap.
+class RepetitionsBetween(Absence):
+    """Choices of single members, each with aggregates over the repetition that lies inside its gap.
 
-    `required` are the choices, each with the instants between which its run lies in the columns `gap` of
-    `Stamped`. What has no time beside it has no run. In the list, members without time stand first, the
-    others by start, end and `ties`. `within`: longer choices are of no use to anybody.
+    `required` are the choices, each with the instants between which its repetition lies in the columns
+    `gap` of `Stamped`. What has no time beside it has none. In the list, members without time stand first,
+    the others by start, end and `ties`. `within`: longer choices are of no use to anybody.
     """
 
     required: Step
-    run: Step
+    repetition: Step
     gap: tuple[str, str]
     ties: Vars
     aggregates: Aggregates
@@ -58,31 +58,31 @@ class RunsBetween(Absence):
 
     @property
     def shared(self) -> Vars:
-        return tuple(var for var in self.required.vars if var in self.run.vars)
+        return tuple(var for var in self.required.vars if var in self.repetition.vars)
 
     @cached_property
     def join_bounds(self) -> JoinBounds:
         """What choices and members know of each other's time."""
-        return JoinBounds(INSIDE, HULL, self.within, (self.required.longest, self.run.longest))
+        return JoinBounds(INSIDE, HULL, self.within, (self.required.longest, self.repetition.longest))
 
     def delayed(self, slot: int) -> bool:
         return slot == 1
 
 
 @step_class
-class Runs(Step):
-    """The same over rows that can leave, in a window: without a gap's first or last instant (None), its run
-    reaches as far as the window.
+class Repetitions(Step):
+    """The same over rows that can leave, in a window: without a gap's first or last instant (None), its
+    repetition reaches as far as the window.
 
-    Between two members of a sequence a run is settled: what is in it has come when the later one comes, and
-    leaves after the earlier one. In the list members stand by start, end and `ties`; `cuts` are windows
-    that cut their starts, if that can change this. `hull` are the names of columns that get the first start
-    and the last end of the run itself. `began` is the column that says when a member began before a window
-    cut it, if there is one: the earliest counts.
+    Between two members of a sequence a repetition is settled: what is in it has come when the later one
+    comes, and leaves after the earlier one. In the list members stand by start, end and `ties`; `cuts` are
+    windows that cut their starts, if that can change this. `hull` are the names of columns that get the
+    first start and the last end of the repetition itself. `began` is the column that says when a member began
+    before a window cut it, if there is one: the earliest counts.
     """
 
     chosen: Step
-    run: Step
+    repetition: Step
     gap: tuple[str | None, str | None]
     ties: Vars
     aggregates: Aggregates
@@ -112,7 +112,7 @@ class Runs(Step):
 
     @property
     def shared(self) -> Vars:
-        return tuple(var for var in self.chosen.vars if var in self.run.vars)
+        return tuple(var for var in self.chosen.vars if var in self.repetition.vars)
 
     @property
     def certain(self) -> frozenset[str]:

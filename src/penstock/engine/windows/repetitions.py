@@ -1,4 +1,4 @@
-"""Runs of a repetition over what windows show: lists of solutions, with aggregates over each."""
+"""Repetitions of a repetition over what windows show: lists of solutions, with aggregates over each."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from penstock.engine.store import while_present
 from penstock.engine.windows.anti_join import due_before
 from penstock.engine.windows.contents import reaches_all_until
 from penstock.jit import njit
-from penstock.plan.steps import Runs
+from penstock.plan.steps import Repetitions
 from penstock.plan.steps.repetitions import are_ordered, looked_at
 from penstock.timeline import FOREVER, NEVER
 
 
-class RunsOperator(BlockingOperator):
-    """Each choice is looked at when it comes and, unless its run is settled, when a member comes or leaves.
+class RepetitionsOperator(BlockingOperator):
+    """Each choice is looked at when it comes and, unless it is settled, when a member comes or leaves.
 
     Members stand in the order of lists, those with the same keys together. Where they also end, come and
-    leave in this order, a run is a stretch of them, and costs the same whatever its length.
+    leave in this order, a repetition is a stretch of them, and costs the same whatever its length.
     """
 
-    def __init__(self, step: Runs, name: str, context: OperatorContext) -> None:
+    def __init__(self, step: Repetitions, name: str, context: OperatorContext) -> None:
         super().__init__(step, name, context)
         self.timed = True
         self.ordered = are_ordered(step.aggregates)
@@ -55,9 +55,9 @@ class RunsOperator(BlockingOperator):
             yield from self._found(choices, begin, end)
 
     def _found(self, choices: Frame, begin: int, end: int) -> Iterator[Frame]:
-        """The choices with their runs, as far as these are other than before `begin`."""
+        """The choices with their repetitions, as far as these are other than before `begin`."""
         step, members = self.step, self.members.rows().changing()
-        if step.run.emits_retractions:
+        if step.repetition.emits_retractions:
             members = consolidated(members)
         members = members.take(np.repeat(np.arange(len(members)), np.maximum(members.weight, 0)))
         keys = [np.concatenate([members.column(var), choices.column(var)]) for var in step.shared]
@@ -145,7 +145,7 @@ def _looks(members, first, aligned, choices, done, begin, end, most):
     """When choices from `done` on are looked at, and up to which one it came.
 
     In columns: the choice, a sign, from when to when what is seen holds, and the instant. A choice that came
-    before `begin` is looked at where its run changes, and then what it had is taken back (sign -1).
+    before `begin` is looked at where its repetition changes, and then what it had is taken back (sign -1).
     """
     found, count, listed = np.empty((64, 5), np.int64), 0, 0
     while done < choices.shape[1] and count + listed <= most:
@@ -186,9 +186,9 @@ def _looks(members, first, aligned, choices, done, begin, end, most):
 
 @njit(cache=True)
 def _lists(members, first, aligned, by_end, choices, looks):
-    """The first member of each run that is looked at, and the place behind its last.
+    """The first member of each repetition that is looked at, and the place behind its last.
 
-    Those of a run that is no stretch are listed behind all members; these are the second that is returned.
+    Those of one that is no stretch are listed behind all members; these are the second that is returned.
     """
     count, listed = members.shape[1], 0
     found, more = np.empty((2, looks.shape[1]), np.int64), np.empty(64, np.int64)

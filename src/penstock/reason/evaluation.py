@@ -68,7 +68,7 @@ def interruptible() -> Iterator[None]:
         raise cause from None
 
 
-class ClosureRun:
+class RuleEvaluation:
     """Rows, and everything that follows from them under compiled rules, above rows that are closed."""
 
     def __init__(

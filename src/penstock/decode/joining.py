@@ -1,7 +1,7 @@
 """Which lines belong to one compact element, where the scanner could not see all of them.
 
-An element is a run of lines with one graph name: of quads in that graph, and of time statements about
-it. Lines that are empty, comments, rejected, or triples of the default graph interrupt no run. The
+An element is a sequence of lines with one graph name: of quads in that graph, and of time statements about
+it. Lines that are empty, comments, rejected, or triples of the default graph interrupt none. The
 scanner begins anew behind each line that it leaves to the full parser; here these are in their places.
 """
 
@@ -18,7 +18,7 @@ from penstock.jit import njit
 
 @njit(cache=True)
 def _join(kind, graph, place, seen, unsure, name, begin, element, taken, belongs):
-    """One pass over the rows of a piece; see `join_runs`."""
+    """One pass over the rows of a piece; see `join_elements`."""
     joined = more = 0
     run = NONE  # the last run that the scanner has begun, and where it begins really
     really = NONE
@@ -51,7 +51,7 @@ def _join(kind, graph, place, seen, unsure, name, begin, element, taken, belongs
 
 
 @dataclass(frozen=True, eq=False)
-class ElementRuns:
+class JoinedElements:
     """Where elements begin."""
 
     element: np.ndarray  # of the COMPACT and NAMED_ONLY rows that were given
@@ -68,7 +68,7 @@ class ElementRuns:
         return np.where(self.taken[at] == element, self.belongs[at], element)
 
 
-def join_runs(
+def join_elements(
     kind: np.ndarray,
     graph: np.ndarray,
     place: np.ndarray,
@@ -76,7 +76,7 @@ def join_runs(
     unsure: np.ndarray,
     carried: tuple[int, int],
     last: tuple[int, int],
-) -> ElementRuns:
+) -> JoinedElements:
     """The elements of a piece, from its rows in their order: the scanner's, and those of the full parser.
 
     The scanner's compact rows are not among them; its ODD and BREAK rows tell of them (`seen`: where the
@@ -90,4 +90,4 @@ def join_runs(
     )
     if last[1] != NONE:
         name, begin = last[0], really if last[1] == run else last[1]
-    return ElementRuns(element, taken[:joined], belongs[:joined], more - joined, (int(name), int(begin)))
+    return JoinedElements(element, taken[:joined], belongs[:joined], more - joined, (int(name), int(begin)))
