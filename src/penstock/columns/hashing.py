@@ -108,9 +108,11 @@ def distinct_rows(columns: np.ndarray) -> np.ndarray:
 
 def among(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Which of the ids are among the wanted ones."""
-    slots = Slots(1, max(LEAST, len(wanted)))
-    slots.of([wanted], len(wanted))
-    return slots.known([ids]) != FREE
+    found = np.empty(len(ids), bool)
+    table = table_for(len(wanted))
+    marks = np.zeros(4 * table.size, bool)
+    _look(frozen(ids), frozen(wanted), table, marks, found)
+    return found
 
 
 def placed(keys: np.ndarray) -> np.ndarray:
@@ -167,6 +169,26 @@ def _number(columns, first, keys, table, count, slots):
 def _find(columns, keys, table, slots):
     for row in range(columns.shape[1]):
         slots[row] = table[_place_of(columns, row, keys, table)]
+
+
+@njit(cache=True, allocates=False)
+def _look(ids, wanted, table, marks, found):
+    """Whether each id is wanted. Most are not, as a rule: for these a missing mark says it at once."""
+    for number in range(wanted.size):
+        state = mixed(np.uint64(0), wanted[number])
+        marks[first_place(state, marks.size)] = True
+        place = first_place(state, table.size)
+        while table[place] != FREE and wanted[table[place]] != wanted[number]:
+            place = (place + 1) & (table.size - 1)
+        table[place] = number
+    for row in range(ids.size):
+        state = mixed(np.uint64(0), ids[row])
+        found[row] = marks[first_place(state, marks.size)]
+        if found[row]:
+            place = first_place(state, table.size)
+            while table[place] != FREE and wanted[table[place]] != ids[row]:
+                place = (place + 1) & (table.size - 1)
+            found[row] = table[place] != FREE
 
 
 @njit(cache=True)

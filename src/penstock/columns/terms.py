@@ -79,7 +79,7 @@ class TermChunk:
 
     def among(self, ids: np.ndarray) -> TermChunk:
         """The texts of those of the ids that are here."""
-        rows = np.flatnonzero(hashing.among(self.ids, _distinct_hashed(ids)))
+        rows = np.flatnonzero(hashing.among(self.ids, ids[ids >= HASHED]))
         begin = self.offsets[rows]
         places = begin << LENGTH_BITS | self.offsets[rows + 1] - begin
         return TermChunk(self.ids[rows], *interning.gather(self.data, places))

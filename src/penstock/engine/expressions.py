@@ -204,7 +204,7 @@ class Evaluator:
         value, error = np.empty(len(column)), np.empty(len(column))
         known = np.empty(len(column), np.bool_)
         numbers = _quantities(column, value, error, known)
-        hashed = np.flatnonzero(column >= ids.HASHED)
+        hashed = np.flatnonzero(column >= ids.HASHED) if numbers < len(column) else ()
         if len(hashed):  # what AVG gives has mostly more digits than an id
             value[hashed], known[hashed] = self.terms.decimals(column[hashed])
             error[hashed] = np.abs(value[hashed]) * _ROUNDING

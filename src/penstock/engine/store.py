@@ -184,7 +184,8 @@ def _grown(array: np.ndarray, capacity: int, used: int) -> np.ndarray:
 
 def _moved(array: np.ndarray, kept: np.ndarray, capacity: int) -> np.ndarray:
     moved = np.empty((*array.shape[:-1], capacity), np.int64)
-    for row, target in zip(np.atleast_2d(array), np.atleast_2d(moved), strict=True):
+    rows, targets = ([array], [moved]) if array.ndim == 1 else (array, moved)
+    for row, target in zip(rows, targets, strict=True):
         row.take(kept, out=target[: len(kept)], mode="clip")  # other modes fill a copy of `out`
     return moved
 
@@ -339,7 +340,7 @@ class Store:
     def expire(self, watermark: int) -> None:
         """Forgets rows that are no longer needed (some may stay for a while)."""
         self.before_expiry(watermark)
-        if self._taken_back > max(_ROW * self.tuning.taken_back, len(self)):
+        if self._taken_back > _ROW * self.tuning.taken_back and self._taken_back > len(self):
             self.consolidate(watermark)
         for (_, timeless), rows in self.parts.items():
             if self.changing or not timeless:
