@@ -164,9 +164,9 @@ def assign_times(
     """
     all_ = _sequence(rows, more, written)
     before = (carried[0], CARRIED if carried[0] else NONE)
-    runs = join_elements(all_.kind, all_.graph, all_.place, all_.seen, all_.triple[0], before, rows.last)
+    joined = join_elements(all_.kind, all_.graph, all_.place, all_.seen, all_.triple[0], before, rows.last)
     scanned = rows.kind == COMPACT
-    all_.place[:] = np.where(runs.element == NONE, all_.place, runs.element)
+    all_.place[:] = np.where(joined.element == NONE, all_.place, joined.element)
     of_blocks = all_.some(all_.kind != ODD) if (rows.kind == ODD).any() else all_
     blocks = assign_times_in_blocks(
         of_blocks.kind, of_blocks.graph, of_blocks.start, of_blocks.end, open_ended
@@ -178,18 +178,18 @@ def assign_times(
         np.concatenate([column[scanned], *more_of])
         for column, *more_of in zip(rows.columns, *(part.columns for part in parts), strict=True)
     ]
-    begins = np.concatenate([runs.begins(rows.element[scanned]), *(part.place for part in parts)])
+    begins = np.concatenate([joined.begins(rows.element[scanned]), *(part.place for part in parts)])
     graph = [rows.graph[scanned], *(part.graph for part in parts)] if named else [rows.graph[:0]]
     return TimedRows(
         tuple(columns),
         _numbers(begins, elements, carried),
         np.concatenate(graph),
         sorted_unique(np.concatenate([rows.instants, more.instants, blocks.instants])),
-        rows.elements + runs.more + blocks.elements,
+        rows.elements + joined.more + blocks.elements,
         merge_terms([rows.terms, more.terms]),
         bool(len(rows.instants) or len(more.instants)) or open_ != blocks.open,
         int(of_blocks.origin[open_]) if open_ >= 0 else None,
-        _last(runs.last, elements, carried),
+        _last(joined.last, elements, carried),
         _faulty(of_blocks, blocks),
         written,
     )

@@ -37,15 +37,8 @@ _SIDES = {
     "done": "its left side",
     "labels": "what tests along the way find",
 }
-_BOUNDED = (
-    "left",
-    "done",
-    "right",
-    "optional",
-    "edges",
-    "walks",
-    "repetition",
-)  # as long as combinations may be
+_BOUNDED = ("left", "done", "right", "optional", "edges", "walks", "repetition")
+"""What is needed as long as combinations may be."""
 
 
 def remembered(found: Iterable[Step]) -> dict[Step, tuple[str, ...]]:

@@ -73,9 +73,8 @@ class _PartExpiryQueue:
         self.most = most  # segments, before they become one
         self.generation = rows.generation
         self.seen = 0
-        self.segments: list[
-            tuple[int, int, np.ndarray, np.ndarray]
-        ] = []  # first instant, a number; times, rows
+        # of each its first instant, a number; times, rows
+        self.segments: list[tuple[int, int, np.ndarray, np.ndarray]] = []
         self.made = 0
 
     def due(self, begin: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Repetitions of a repetition over what windows show: lists of solutions, with aggregates over each."""
+"""Repetitions over what windows show: lists of solutions, with aggregates over each."""
 
 from __future__ import annotations
 
